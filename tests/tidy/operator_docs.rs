@@ -1,0 +1,61 @@
+//! Rule: every operator's file opens with the same five headings, in the same order.
+//!
+//! Who has read one operator has read all of them, and the operator reference can be made from the headers.
+
+use crate::finding::{Finding, assert_none};
+use crate::headers::rust_header;
+use crate::tree::{SourceFile, sources};
+
+const MEND: &str = "give the header of the operator's file the sections `# Computes`, `# Delta rule`, `# State kept`, \
+                    `# Cost per change`, `# Example`; a module that is no operator goes into NOT_OPERATORS in \
+                    tests/tidy/operator_docs.rs";
+const HEADINGS: [&str; 5] = ["Computes", "Delta rule", "State kept", "Cost per change", "Example"];
+const OPERATORS: &str = "crates/operators/src/";
+
+/// Modules of the crate that serve operators without being one.
+const NOT_OPERATORS: [&str; 1] = ["error.rs"];
+
+fn findings(files: &[SourceFile]) -> Vec<Finding> {
+    files.iter().filter(|file| is_operator(&file.path)).filter_map(finding).collect()
+}
+
+fn is_operator(path: &str) -> bool {
+    let Some(module) = path.strip_prefix(OPERATORS) else { return false };
+    let gathers = module == "lib.rs" || module.ends_with("mod.rs") || module.ends_with("tests.rs");
+    let serves =
+        |name: &&str| module == *name || module.strip_prefix(*name).is_some_and(|rest| rest.starts_with('/'));
+    !gathers && !NOT_OPERATORS.iter().any(|name| serves(&name))
+}
+
+fn finding(file: &SourceFile) -> Option<Finding> {
+    let header = rust_header(&file.text);
+    let mut lines = header.lines().map(|line| line.trim_start_matches(['#', '*', ' ']));
+    let missing = HEADINGS.iter().find(|heading| !lines.any(|line| line.starts_with(**heading)))?;
+    Some(Finding::in_file(&file.path, format!("'{missing}' is missing or out of order")))
+}
+
+#[test]
+fn every_operator_states_its_delta_rule_and_cost() {
+    assert_none(&findings(&sources()), MEND);
+}
+
+#[test]
+fn every_exempt_module_exists() {
+    let sources = sources();
+    for name in NOT_OPERATORS {
+        let path = format!("{OPERATORS}{name}");
+        assert!(
+            sources.iter().any(|file| file.path.starts_with(&path)),
+            "{path} is gone: take it off the list"
+        );
+    }
+}
+
+#[test]
+fn an_operator_without_a_delta_rule_is_found() {
+    let whole = "//! # Computes\n//! # Delta rule\n//! # State kept\n//! # Cost per change\n//! # Example\n";
+    let lacking = whole.replace("//! # Delta rule\n", "");
+    assert_eq!(findings(&[SourceFile::new("crates/operators/src/a.rs", whole)]), []);
+    assert_eq!(findings(&[SourceFile::new("crates/operators/src/a.rs", &lacking)]).len(), 1);
+    assert_eq!(findings(&[SourceFile::new("crates/operators/src/lib.rs", &lacking)]), []);
+}

@@ -1,0 +1,101 @@
+//! Where in time an operator is evaluated, and how it learns that it should stop.
+//!
+//! **Promise.** Everything an operator may know about its surroundings comes through [`Context`]: nothing is global, so a
+//! circuit can be built once per worker. Time has one number per level of nesting; [`Context::outer`] leads outwards.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tailrace_algebra::{Iteration, Step};
+
+use crate::error::OperatorError;
+
+/// A point on the clock of one scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The step of the outermost circuit.
+    pub step: Step,
+    /// The iteration of the scope; zero in the outermost one.
+    pub iteration: Iteration,
+    /// How deep the scope is nested; zero is the outermost one.
+    pub depth: u32,
+}
+
+/// What an operator is told when it is evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The time in the operator's own scope.
+    pub moment: Moment,
+    /// The flag that asks a long step to end.
+    pub interrupt: &'a Interrupt,
+    /// The context of the scope around this one.
+    pub outer: Option<&'a Context<'a>>,
+}
+
+/// A flag that one thread raises to make a step on another one end early, rolled back.
+///
+/// Clones share the flag. The circuit never lowers it: whoever raised it decides when it is over.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Moment {
+    /// A moment of the outermost scope.
+    pub fn at_step(step: Step) -> Self {
+        Moment { step, ..Moment::default() }
+    }
+
+    /// The first moment of a scope nested in the one this moment belongs to.
+    pub fn nested(self) -> Self {
+        Moment { step: self.step, iteration: Iteration(0), depth: self.depth + 1 }
+    }
+}
+
+impl<'a> Context<'a> {
+    /// A context of the outermost scope.
+    pub fn at_step(step: Step, interrupt: &'a Interrupt) -> Self {
+        Context { moment: Moment::at_step(step), interrupt, outer: None }
+    }
+
+    /// The context of iteration `iteration` of a scope nested in this one.
+    pub fn nested(&'a self, iteration: Iteration) -> Context<'a> {
+        let moment = Moment { iteration, ..self.moment.nested() };
+        Context { moment, interrupt: self.interrupt, outer: Some(self) }
+    }
+
+    /// Fails if the step was asked to end. Operators with long loops call it now and then.
+    pub fn check(&self) -> Result<(), OperatorError> {
+        self.interrupt.check()
+    }
+
+    /// The step of the outermost circuit.
+    pub fn step(&self) -> Step {
+        self.moment.step
+    }
+
+    /// The iteration of the operator's scope.
+    pub fn iteration(&self) -> Iteration {
+        self.moment.iteration
+    }
+}
+
+impl Interrupt {
+    /// Asks the running step to end.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Allows steps again.
+    pub fn clear(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the running step was asked to end.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Fails if the running step was asked to end.
+    pub fn check(&self) -> Result<(), OperatorError> {
+        if self.is_raised() { Err(OperatorError::Interrupted) } else { Ok(()) }
+    }
+}

@@ -42,10 +42,7 @@ fn every_exempt_module_exists() {
     let sources = sources();
     for name in NOT_OPERATORS {
         let path = format!("{OPERATORS}{name}");
-        assert!(
-            sources.iter().any(|file| file.path == path),
-            "{path} is gone: take it off the list"
-        );
+        assert!(sources.iter().any(|file| file.path == path), "{path} is gone: take it off the list");
     }
 }
 

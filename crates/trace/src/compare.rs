@@ -1,0 +1,199 @@
+//! Comparing rows of two sets of columns, which have the same types.
+//!
+//! Two levels. A [`Lead`] is the leading column as a `u64` whose order never contradicts the order of the column: for plain integer, date and
+//! time columns without NULLs it decides alone; kernels are generic over it, so that their loop compares machine words. A [`RowComparator`]
+//! decides the rest, column by column; it is asked only on ties.
+
+use std::cmp::Ordering;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ByteViewType, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, GenericByteViewArray, PrimitiveArray};
+use arrow_ord::ord::{DynComparator, make_comparator};
+use arrow_schema::{DataType, SortOptions};
+
+use crate::TraceError;
+
+/// Ascending with NULL first: the one order of the engine.
+pub(crate) const ASCENDING: SortOptions = SortOptions { descending: false, nulls_first: true };
+
+/// Compares row `i` on the left with row `j` on the right, columns from first to last.
+pub struct RowComparator<'a> {
+    columns: Vec<ColumnComparator<'a>>,
+}
+
+enum ColumnComparator<'a> {
+    I64(&'a [i64], &'a [i64]),
+    I32(&'a [i32], &'a [i32]),
+    Dyn(DynComparator),
+}
+
+impl<'a> RowComparator<'a> {
+    /// A comparator of two lists of columns of pairwise equal types.
+    pub fn try_new(left: &'a [ArrayRef], right: &'a [ArrayRef]) -> Result<Self, TraceError> {
+        let columns = left.iter().zip(right).map(|(l, r)| column_comparator(l, r)).collect::<Result<_, _>>()?;
+        Ok(Self { columns })
+    }
+
+    /// How row `i` on the left compares with row `j` on the right.
+    #[inline]
+    pub fn compare(&self, i: usize, j: usize) -> Ordering {
+        for column in &self.columns {
+            let ordering = match column {
+                ColumnComparator::I64(left, right) => left[i].cmp(&right[j]),
+                ColumnComparator::I32(left, right) => left[i].cmp(&right[j]),
+                ColumnComparator::Dyn(compare) => compare(i, j),
+            };
+            if ordering != Ordering::Equal {
+                return ordering;
+            }
+        }
+        Ordering::Equal
+    }
+}
+
+/// The leading column as words.
+pub(crate) trait Lead: Copy {
+    /// Whether equal words mean equal values.
+    const EXACT: bool;
+    fn at(self, row: usize) -> u64;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct I64Lead<'a>(&'a [i64]);
+#[derive(Clone, Copy)]
+pub(crate) struct I32Lead<'a>(&'a [i32]);
+#[derive(Clone, Copy)]
+pub(crate) struct ViewLead<'a>(&'a [u128]);
+/// No word: the comparator decides everything.
+#[derive(Clone, Copy)]
+pub(crate) struct NoLead;
+
+impl Lead for I64Lead<'_> {
+    const EXACT: bool = true;
+    #[inline(always)]
+    fn at(self, row: usize) -> u64 {
+        self.0[row] as u64 ^ (1 << 63)
+    }
+}
+
+impl Lead for I32Lead<'_> {
+    const EXACT: bool = true;
+    #[inline(always)]
+    fn at(self, row: usize) -> u64 {
+        u64::from(self.0[row] as u32 ^ (1 << 31))
+    }
+}
+
+impl Lead for ViewLead<'_> {
+    const EXACT: bool = false;
+    /// The first four bytes stand in every view, short or long, padded with zeros.
+    #[inline(always)]
+    fn at(self, row: usize) -> u64 {
+        u64::from(((self.0[row] >> 32) as u32).swap_bytes())
+    }
+}
+
+impl Lead for NoLead {
+    const EXACT: bool = false;
+    #[inline(always)]
+    fn at(self, _row: usize) -> u64 {
+        0
+    }
+}
+
+/// The leads of the same column on both sides, where both have one.
+pub(crate) enum Leads<'a> {
+    I64(I64Lead<'a>, I64Lead<'a>),
+    I32(I32Lead<'a>, I32Lead<'a>),
+    View(ViewLead<'a>, ViewLead<'a>),
+    None,
+}
+
+impl<'a> Leads<'a> {
+    pub(crate) fn of(left: Option<&'a ArrayRef>, right: Option<&'a ArrayRef>) -> Self {
+        let (Some(left), Some(right)) = (left, right) else { return Self::None };
+        if left.null_count() > 0 || right.null_count() > 0 {
+            return Self::None;
+        }
+        match width(left.data_type()) {
+            Some(64) => Self::I64(I64Lead(i64s(left)), I64Lead(i64s(right))),
+            Some(32) => Self::I32(I32Lead(i32s(left)), I32Lead(i32s(right))),
+            _ => match left.data_type() {
+                DataType::Utf8View => Self::View(ViewLead(left.as_string_view().views()), ViewLead(right.as_string_view().views())),
+                DataType::BinaryView => Self::View(ViewLead(left.as_binary_view().views()), ViewLead(right.as_binary_view().views())),
+                _ => Self::None,
+            },
+        }
+    }
+
+    /// Whether the words alone decide.
+    pub(crate) fn exact(&self) -> bool {
+        matches!(self, Self::I64(..) | Self::I32(..))
+    }
+}
+
+/// The width in bits of types that are signed integers inside.
+fn width(data_type: &DataType) -> Option<usize> {
+    match data_type {
+        DataType::Int64 | DataType::Timestamp(..) | DataType::Time64(_) | DataType::Date64 | DataType::Duration(_) => Some(64),
+        DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Some(32),
+        _ => None,
+    }
+}
+
+fn i64s(array: &ArrayRef) -> &[i64] {
+    let data = array.as_any();
+    macro_rules! values {
+        ($($t:ty),*) => { $(if let Some(a) = data.downcast_ref::<PrimitiveArray<$t>>() { return a.values(); })* };
+    }
+    use arrow_array::types::*;
+    values!(
+        Int64Type, TimestampMicrosecondType, TimestampNanosecondType, TimestampMillisecondType, TimestampSecondType, Time64MicrosecondType,
+        Time64NanosecondType, Date64Type, DurationMicrosecondType, DurationNanosecondType, DurationMillisecondType, DurationSecondType
+    );
+    array.as_primitive::<Int64Type>().values()
+}
+
+fn i32s(array: &ArrayRef) -> &[i32] {
+    let data = array.as_any();
+    use arrow_array::types::*;
+    if let Some(a) = data.downcast_ref::<PrimitiveArray<Date32Type>>() {
+        return a.values();
+    }
+    if let Some(a) = data.downcast_ref::<PrimitiveArray<Time32SecondType>>() {
+        return a.values();
+    }
+    if let Some(a) = data.downcast_ref::<PrimitiveArray<Time32MillisecondType>>() {
+        return a.values();
+    }
+    array.as_primitive::<Int32Type>().values()
+}
+
+fn column_comparator<'a>(left: &'a ArrayRef, right: &'a ArrayRef) -> Result<ColumnComparator<'a>, TraceError> {
+    if left.null_count() == 0 && right.null_count() == 0 {
+        match (width(left.data_type()), left.data_type()) {
+            (Some(64), _) => return Ok(ColumnComparator::I64(i64s(left), i64s(right))),
+            (Some(_), _) => return Ok(ColumnComparator::I32(i32s(left), i32s(right))),
+            (_, DataType::Utf8View) => return Ok(view_comparator(left.as_string_view(), right.as_string_view())),
+            (_, DataType::BinaryView) => return Ok(view_comparator(left.as_binary_view(), right.as_binary_view())),
+            _ => {}
+        }
+    }
+    Ok(ColumnComparator::Dyn(make_comparator(left, right, ASCENDING)?))
+}
+
+/// Compares views by their first four bytes before it looks at the rest.
+fn view_comparator<'a, T: ByteViewType>(left: &'a GenericByteViewArray<T>, right: &'a GenericByteViewArray<T>) -> ColumnComparator<'a> {
+    let (left, right) = (left.clone(), right.clone());
+    ColumnComparator::Dyn(Box::new(move |i, j| {
+        let (a, b) = (left.views()[i], right.views()[j]);
+        let prefix = |view: u128| ((view >> 32) as u32).swap_bytes();
+        prefix(a).cmp(&prefix(b)).then_with(|| bytes_of(&left, i).cmp(bytes_of(&right, j)))
+    }))
+}
+
+fn bytes_of<T: ByteViewType>(array: &GenericByteViewArray<T>, row: usize) -> &[u8] {
+    let value: &T::Native = array.value(row);
+    value.as_ref()
+}

@@ -1,0 +1,239 @@
+//! Diff columns: what is added up when rows meet.
+//!
+//! Every batch has a weight per row. A trace of accumulators has more: sums that follow the same algebra as the weight, so that merging
+//! two batches adds them and a row vanishes when all of them are zero. The kinds are groups: `Weight` (i64), `Sum` (i128), `Wide` (i256 for
+//! decimals) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
+//! and values below 2^63 (`Sum`) or 2^128 (`Wide`), no addition here can overflow.
+
+use arrow_buffer::{ScalarBuffer, i256};
+use tailrace_algebra::ExactSum;
+
+/// The kind of a diff column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiffKind {
+    /// A weight.
+    Weight,
+    /// A sum of integers.
+    Sum,
+    /// A sum of decimals.
+    Wide,
+    /// An exact sum of floats.
+    Exact,
+}
+
+/// Exact float sums of many rows: canonical bytes, one slice a row, empty for zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExactColumn {
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl ExactColumn {
+    /// The bytes of one row's sum.
+    pub fn get(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        &self.bytes[start..self.ends[row] as usize]
+    }
+
+    /// Appends a sum given by its canonical bytes.
+    pub fn push_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// Appends a sum.
+    pub fn push(&mut self, sum: &mut ExactSum) {
+        sum.write_bytes(&mut self.bytes);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+/// A column of diffs.
+#[derive(Clone, Debug)]
+pub enum DiffColumn {
+    /// Weights.
+    Weight(ScalarBuffer<i64>),
+    /// Integer sums.
+    Sum(ScalarBuffer<i128>),
+    /// Decimal sums.
+    Wide(ScalarBuffer<i256>),
+    /// Float sums.
+    Exact(ExactColumn),
+}
+
+impl DiffColumn {
+    /// Its kind.
+    pub fn kind(&self) -> DiffKind {
+        match self {
+            Self::Weight(_) => DiffKind::Weight,
+            Self::Sum(_) => DiffKind::Sum,
+            Self::Wide(_) => DiffKind::Wide,
+            Self::Exact(_) => DiffKind::Exact,
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Weight(values) => values.len(),
+            Self::Sum(values) => values.len(),
+            Self::Wide(values) => values.len(),
+            Self::Exact(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory used by the values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Weight(values) => values.len() * 8,
+            Self::Sum(values) => values.len() * 16,
+            Self::Wide(values) => values.len() * 32,
+            Self::Exact(values) => values.ends.len() * 4 + values.bytes.len(),
+        }
+    }
+
+    /// A column of no rows.
+    pub fn empty(kind: DiffKind) -> Self {
+        DiffBuilder::new(kind, 0).finish()
+    }
+}
+
+/// Grows a diff column row by row out of sums over rows of existing columns.
+#[derive(Debug)]
+pub(crate) enum DiffBuilder {
+    Weight(Vec<i64>),
+    Sum(Vec<i128>),
+    Wide(Vec<i256>),
+    Exact(ExactColumn, Box<ExactSum>),
+}
+
+impl DiffBuilder {
+    pub(crate) fn new(kind: DiffKind, capacity: usize) -> Self {
+        match kind {
+            DiffKind::Weight => Self::Weight(Vec::with_capacity(capacity)),
+            DiffKind::Sum => Self::Sum(Vec::with_capacity(capacity)),
+            DiffKind::Wide => Self::Wide(Vec::with_capacity(capacity)),
+            DiffKind::Exact => Self::Exact(ExactColumn::default(), Box::new(ExactSum::new())),
+        }
+    }
+
+    /// Appends the sum of `column[rows]`, given as an iterator of row numbers of one column.
+    pub(crate) fn push_sum(&mut self, column: &DiffColumn, rows: impl Iterator<Item = usize>) {
+        match (self, column) {
+            (Self::Weight(out), DiffColumn::Weight(values)) => out.push(rows.map(|row| values[row]).fold(0, i64::wrapping_add)),
+            (Self::Sum(out), DiffColumn::Sum(values)) => out.push(rows.map(|row| values[row]).fold(0, i128::wrapping_add)),
+            (Self::Wide(out), DiffColumn::Wide(values)) => out.push(rows.map(|row| values[row]).fold(i256::ZERO, i256::wrapping_add)),
+            (Self::Exact(out, sum), DiffColumn::Exact(values)) => {
+                sum.clear();
+                for row in rows {
+                    sum.add_bytes(values.get(row));
+                }
+                out.push(sum);
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends the sum of two rows of two columns.
+    pub(crate) fn push_pair(&mut self, left: &DiffColumn, i: usize, right: &DiffColumn, j: usize) {
+        match (self, left, right) {
+            (Self::Weight(out), DiffColumn::Weight(a), DiffColumn::Weight(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Wide(out), DiffColumn::Wide(a), DiffColumn::Wide(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Exact(out, sum), DiffColumn::Exact(a), DiffColumn::Exact(b)) => {
+                sum.clear();
+                sum.add_bytes(a.get(i));
+                sum.add_bytes(b.get(j));
+                out.push(sum);
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends one row as it is.
+    pub(crate) fn push_row(&mut self, column: &DiffColumn, row: usize) {
+        match (self, column) {
+            (Self::Weight(out), DiffColumn::Weight(values)) => out.push(values[row]),
+            (Self::Sum(out), DiffColumn::Sum(values)) => out.push(values[row]),
+            (Self::Wide(out), DiffColumn::Wide(values)) => out.push(values[row]),
+            (Self::Exact(out, _), DiffColumn::Exact(values)) => out.push_bytes(values.get(row)),
+            _ => {}
+        }
+    }
+
+    /// Whether the last row that was pushed is zero.
+    pub(crate) fn last_is_zero(&self) -> bool {
+        match self {
+            Self::Weight(out) => out.last() == Some(&0),
+            Self::Sum(out) => out.last() == Some(&0),
+            Self::Wide(out) => out.last() == Some(&i256::ZERO),
+            Self::Exact(out, _) => out.len() > 0 && out.get(out.len() - 1).is_empty(),
+        }
+    }
+
+    /// Takes the last row back.
+    pub(crate) fn pop(&mut self) {
+        match self {
+            Self::Weight(out) => drop(out.pop()),
+            Self::Sum(out) => drop(out.pop()),
+            Self::Wide(out) => drop(out.pop()),
+            Self::Exact(out, _) => {
+                out.ends.pop();
+                out.bytes.truncate(out.ends.last().map_or(0, |end| *end as usize));
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> DiffColumn {
+        match self {
+            Self::Weight(out) => DiffColumn::Weight(out.into()),
+            Self::Sum(out) => DiffColumn::Sum(out.into()),
+            Self::Wide(out) => DiffColumn::Wide(out.into()),
+            Self::Exact(out, _) => DiffColumn::Exact(out),
+        }
+    }
+}
+
+/// Appends the sum over ranges of rows of several columns of the builder's kind.
+pub(crate) fn sum_at<'a>(builder: &mut DiffBuilder, parts: impl Iterator<Item = (&'a DiffColumn, std::ops::Range<u32>)>) {
+    macro_rules! total {
+        ($out:expr, $variant:path, $zero:expr, $add:path) => {{
+            let mut total = $zero;
+            for (column, rows) in parts {
+                if let $variant(values) = column {
+                    total = values[rows.start as usize..rows.end as usize].iter().fold(total, |sum, value| $add(sum, *value));
+                }
+            }
+            $out.push(total);
+        }};
+    }
+    match builder {
+        DiffBuilder::Weight(out) => total!(out, DiffColumn::Weight, 0, i64::wrapping_add),
+        DiffBuilder::Sum(out) => total!(out, DiffColumn::Sum, 0, i128::wrapping_add),
+        DiffBuilder::Wide(out) => total!(out, DiffColumn::Wide, i256::ZERO, i256::wrapping_add),
+        DiffBuilder::Exact(out, sum) => {
+            sum.clear();
+            for (column, rows) in parts {
+                if let DiffColumn::Exact(values) = column {
+                    rows.for_each(|row| sum.add_bytes(values.get(row as usize)));
+                }
+            }
+            out.push(sum);
+        }
+    }
+}

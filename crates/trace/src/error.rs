@@ -1,0 +1,59 @@
+//! What can go wrong with batches and traces. Every message names the columns or types on both sides.
+
+use arrow_schema::{ArrowError, DataType};
+use thiserror::Error;
+
+/// An error of the trace crate.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The number of columns differs from the schema's.
+    #[error("expected {expected} columns, got {found}")]
+    ColumnCount {
+        /// Columns of the schema.
+        expected: usize,
+        /// Columns that came.
+        found: usize,
+    },
+    /// A column does not have the type of its field.
+    #[error("column '{column}' has type {found}, expected {expected}")]
+    ColumnType {
+        /// The field's name.
+        column: String,
+        /// The type of the field.
+        expected: DataType,
+        /// The type that came.
+        found: DataType,
+    },
+    /// Columns and weights differ in length.
+    #[error("column '{column}' has {found} rows, expected {expected}")]
+    ColumnLength {
+        /// The field's name.
+        column: String,
+        /// Number of weights.
+        expected: usize,
+        /// Number of values.
+        found: usize,
+    },
+    /// A type that no order is defined for.
+    #[error("column '{column}' of type {data_type} cannot be ordered: use a scalar, list, struct or map type")]
+    Unordered {
+        /// The field's name.
+        column: String,
+        /// Its type.
+        data_type: DataType,
+    },
+    /// Weights (or sums weighted by them) left the range in which addition is exact.
+    #[error("weights overflow: the absolute weights of one relation must sum to less than 2^63")]
+    WeightOverflow,
+    /// A batch is too large for 32-bit row numbers.
+    #[error("a batch may hold at most {limit} rows, got {found}; send it in smaller steps")]
+    TooManyRows {
+        /// The limit.
+        limit: usize,
+        /// The rows that came.
+        found: usize,
+    },
+    /// An Arrow kernel failed.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}

@@ -1,0 +1,210 @@
+//! A spine: the batches of a growing trace in geometric levels, merged with bounded work per step.
+//!
+//! # Promises
+//! * A reader sees O(log n) batches ([`Spine::layers`] stays below `2 log2(n) + 4`).
+//! * Committing m rows does O(m log n) merge work; no step waits for a merge of the size of the state.
+//! * What a step stages is invisible until it commits, and forgotten if it rolls back.
+//! * No addition of weights can overflow: the absolute weights of all batches sum to less than 2^63, or staging is refused.
+//!
+//! # Why
+//! Layers stand oldest first. [`choose`] starts a merge of two neighbours when the older is at most twice the newer, so finished layers halve in
+//! size from old to new and there are at most log2(n) of them. A merge of layers of s rows starts when they have become neighbours, and
+//! the next merge that needs its result cannot start before about s more rows have come. Every commit of m rows gives each running merge
+//! 4 m rows of fuel, so it ends after s/4 rows, in time. Should it not (many tiny steps, huge ones in between), the commit that finds too many layers
+//! finishes the newest merges first: the smallest ones, so the wait is bounded by what came lately.
+
+use std::sync::Arc;
+
+use crate::{IndexedBatch, Layout, Merger, Snapshot, TraceError};
+
+/// Fuel per running merge and committed row.
+const FUEL_PER_ROW: usize = 4;
+/// Fuel of a commit however small: merges of tiny batches end at once.
+const LEAST_FUEL: usize = 512;
+/// Row numbers in a batch have 31 bits.
+const MOST_ROWS: usize = (1 << 31) - 1;
+
+/// What to do next with the layers of a spine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Nothing.
+    Wait,
+    /// Merge the layer at this position with the next newer one.
+    Merge(usize),
+}
+
+/// Chooses by the sizes of the layers, oldest first; None is a layer that is being merged.
+pub fn choose(layers: &[Option<usize>]) -> Choice {
+    for older in (0..layers.len().saturating_sub(1)).rev() {
+        if let (Some(old), Some(new)) = (layers[older], layers[older + 1])
+            && old <= 2 * new
+            && old + new <= MOST_ROWS
+        {
+            return Choice::Merge(older);
+        }
+    }
+    Choice::Wait
+}
+
+enum Layer {
+    Whole(Arc<IndexedBatch>),
+    Merging(Box<Merger>),
+}
+
+/// A trace in memory.
+pub struct Spine {
+    layout: Arc<Layout>,
+    layers: Vec<Layer>,
+    staged: Vec<Arc<IndexedBatch>>,
+    snapshot: Snapshot,
+}
+
+impl Spine {
+    /// An empty trace.
+    pub fn new(layout: Arc<Layout>) -> Self {
+        let snapshot = Snapshot::empty(&layout);
+        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot }
+    }
+
+    /// A trace with the content of a snapshot.
+    pub fn from_snapshot(snapshot: Snapshot) -> Self {
+        let layers = snapshot.batches().iter().map(|batch| Layer::Whole(Arc::clone(batch))).collect();
+        Self { layout: Arc::clone(snapshot.layout()), layers, staged: Vec::new(), snapshot }
+    }
+
+    /// Columns, key and diffs.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The committed content.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Adds a batch that becomes visible with the next commit. Refused if the weights could overflow.
+    pub fn stage(&mut self, batch: Arc<IndexedBatch>) -> Result<(), TraceError> {
+        if !batch.is_empty() {
+            self.check_mass(&batch)?;
+            self.staged.push(batch);
+        }
+        Ok(())
+    }
+
+    /// Makes what was staged visible and spends merge fuel in proportion.
+    pub fn commit(&mut self) {
+        if self.staged.is_empty() {
+            return;
+        }
+        let rows: usize = self.staged.iter().map(|batch| batch.len()).sum();
+        self.layers.extend(self.staged.drain(..).map(Layer::Whole));
+        self.maintain((rows * FUEL_PER_ROW).max(LEAST_FUEL));
+        self.relieve();
+        self.snapshot = Snapshot::new(Arc::clone(&self.layout), self.batches().cloned().collect());
+    }
+
+    /// Forgets what was staged.
+    pub fn rollback(&mut self) {
+        self.staged.clear();
+    }
+
+    /// Number of batches that a reader sees.
+    pub fn layers(&self) -> usize {
+        self.batches().count()
+    }
+
+    /// Rows over all batches.
+    pub fn len(&self) -> usize {
+        self.snapshot.len()
+    }
+
+    /// Whether nothing is committed.
+    pub fn is_empty(&self) -> bool {
+        self.snapshot.is_empty()
+    }
+
+    /// Bytes of memory over all batches.
+    pub fn bytes(&self) -> usize {
+        self.snapshot.batches().iter().map(|batch| batch.bytes()).sum()
+    }
+
+    fn batches(&self) -> impl Iterator<Item = &Arc<IndexedBatch>> {
+        self.layers.iter().flat_map(|layer| match layer {
+            Layer::Whole(batch) => vec![batch],
+            Layer::Merging(merger) => merger.sources().to_vec(),
+        })
+    }
+
+    /// Gives every running merge `fuel`, and starts merges until there is nothing to choose.
+    fn maintain(&mut self, fuel: usize) {
+        for position in (0..self.layers.len()).rev() {
+            self.advance(position, fuel);
+        }
+        while let Choice::Merge(older) = choose(&self.sizes()) {
+            self.start(older);
+            self.advance(older, fuel);
+        }
+        self.layers.retain(|layer| !matches!(layer, Layer::Whole(batch) if batch.is_empty()));
+    }
+
+    /// Finishes the newest merges while there are more layers than promised.
+    fn relieve(&mut self) {
+        let bound = 2 * (usize::BITS - self.total().leading_zeros()) as usize + 4;
+        while self.layers() > bound {
+            let Some(newest) = self.layers.iter().rposition(|layer| matches!(layer, Layer::Merging(_))) else { return };
+            self.advance(newest, usize::MAX);
+            self.maintain(LEAST_FUEL);
+        }
+    }
+
+    fn total(&self) -> usize {
+        self.batches().map(|batch| batch.len()).sum()
+    }
+
+    fn sizes(&self) -> Vec<Option<usize>> {
+        let size = |layer: &Layer| match layer {
+            Layer::Whole(batch) => Some(batch.len()),
+            Layer::Merging(_) => None,
+        };
+        self.layers.iter().map(size).collect()
+    }
+
+    fn start(&mut self, older: usize) {
+        if let (Layer::Whole(old), Layer::Whole(new)) = (&self.layers[older], &self.layers[older + 1]) {
+            let merger = Merger::new(Arc::clone(old), Arc::clone(new));
+            self.layers[older] = Layer::Merging(Box::new(merger));
+            self.layers.remove(older + 1);
+        }
+    }
+
+    fn advance(&mut self, position: usize, fuel: usize) {
+        let Layer::Merging(merger) = &mut self.layers[position] else { return };
+        let done = merger.work(&mut fuel.clone());
+        if !matches!(done, Ok(true)) && done.is_ok() {
+            return;
+        }
+        // Take the merger out; its sources stay if it failed, which no batch of one layout can make it do.
+        let sources = merger.sources().map(Arc::clone);
+        let Layer::Merging(merger) = std::mem::replace(&mut self.layers[position], Layer::Whole(Arc::clone(&sources[0]))) else { return };
+        match merger.finish() {
+            Ok(merged) if done.is_ok() => self.layers[position] = Layer::Whole(Arc::new(merged)),
+            _ => self.layers.insert(position + 1, Layer::Whole(Arc::clone(&sources[1]))),
+        }
+    }
+
+    fn check_mass(&mut self, batch: &IndexedBatch) -> Result<(), TraceError> {
+        let committed = self.snapshot.batches().iter().chain(&self.staged).map(|batch| i128::from(batch.mass()));
+        let total = committed.sum::<i128>() + i128::from(batch.mass());
+        if total <= i128::from(i64::MAX) {
+            return Ok(());
+        }
+        let whole = self.snapshot.consolidate()?;
+        let staged: i128 = self.staged.iter().map(|batch| i128::from(batch.mass())).sum();
+        if i128::from(whole.mass()) + staged + i128::from(batch.mass()) > i128::from(i64::MAX) {
+            return Err(TraceError::WeightOverflow);
+        }
+        self.snapshot = Snapshot::new(Arc::clone(&self.layout), vec![Arc::clone(&whole)]);
+        self.layers = vec![Layer::Whole(whole)];
+        Ok(())
+    }
+}

@@ -131,7 +131,8 @@ impl<T: Ord + Clone> ZSet<T> {
 
     /// Each row replaced by any number of rows of the same weight: UNNEST.
     pub fn flat_map<U: Ord + Clone, I: IntoIterator<Item = U>>(&self, images: impl Fn(&T) -> I) -> ZSet<U> {
-        let spread = self.iter().flat_map(|(row, weight)| images(row).into_iter().map(move |image| (image, weight)));
+        let spread =
+            self.iter().flat_map(|(row, weight)| images(row).into_iter().map(move |image| (image, weight)));
         spread.collect()
     }
 

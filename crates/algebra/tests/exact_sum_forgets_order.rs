@@ -35,7 +35,7 @@ fn merge_tree(terms: &[Term], cuts: &mut impl Iterator<Item = usize>) -> ExactSu
     }
     let mut sum = merge_tree(left, cuts);
     let other = merge_tree(right, cuts);
-    if cut % 2 == 0 {
+    if cut.is_multiple_of(2) {
         sum.merge(&other);
     } else {
         assert_eq!(sum.add_bytes(&bytes_of(&other)), Some(()));
@@ -137,7 +137,8 @@ proptest! {
 /// Bytes that are nearly right: whole limbs of telling values behind any header, cut or not; and bytes that are not.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let limb = prop_oneof![Just(0), Just(u64::MAX), Just(1 << 63), Just((1 << 63) - 1), any::<u64>()];
-    let near = (any::<u8>(), prop::collection::vec(limb, 0..72), prop_oneof![9 => Just(0_usize), 1 => 0_usize..20]);
+    let near =
+        (any::<u8>(), prop::collection::vec(limb, 0..72), prop_oneof![9 => Just(0_usize), 1 => 0_usize..20]);
     let near = near.prop_map(|(header, limbs, cut)| {
         let mut bytes = vec![header];
         bytes.extend(limbs.iter().flat_map(|limb| limb.to_le_bytes()));
@@ -154,7 +155,10 @@ fn special_values_come_and_go() {
     let mut check = |x: f64, weight: i64, expect: f64| {
         sum.add(x, weight);
         let read = sum.to_f64();
-        assert!(read == expect || (read.is_nan() && expect.is_nan()), "{x} by {weight}: {read}, not {expect}");
+        assert!(
+            read == expect || (read.is_nan() && expect.is_nan()),
+            "{x} by {weight}: {read}, not {expect}"
+        );
         bytes_of(&sum)
     };
     check(f64::INFINITY, 2, f64::INFINITY);
@@ -183,7 +187,8 @@ fn special_products_follow_ieee() {
 
 #[test]
 fn everyday_sums_are_small_in_bytes() {
-    let check = |terms: &[Term], expect: usize| assert_eq!(bytes_of(&sum_of(terms)).len(), expect, "{terms:?}");
+    let check =
+        |terms: &[Term], expect: usize| assert_eq!(bytes_of(&sum_of(terms)).len(), expect, "{terms:?}");
     check(&[], 0);
     check(&[(1.0, 1), (41.0, 1)], 9);
     check(&[(-1e15, 1000)], 9);

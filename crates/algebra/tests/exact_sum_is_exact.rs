@@ -107,7 +107,8 @@ fn products_below_the_least_double_round_like_any_other() {
 
 #[test]
 fn the_extremes_of_products_and_weights_fit() {
-    let mut sum = products_of(&[(f64::MAX, f64::MAX, i64::MIN), (f64::MAX, f64::MIN, i64::MAX), (5e-324, 5e-324, 1)]);
+    let mut sum =
+        products_of(&[(f64::MAX, f64::MAX, i64::MIN), (f64::MAX, f64::MIN, i64::MAX), (5e-324, 5e-324, 1)]);
     assert_eq!(sum.to_f64(), f64::NEG_INFINITY);
     for _ in 0..100 {
         let same = sum.clone();

@@ -53,7 +53,8 @@ impl Big {
         if self.negative == other.negative {
             return Big { negative: self.negative, digits: add(&self.digits, &other.digits) }.trimmed();
         }
-        let (larger, smaller) = if self.compare_magnitude(other).is_lt() { (other, self) } else { (self, other) };
+        let (larger, smaller) =
+            if self.compare_magnitude(other).is_lt() { (other, self) } else { (self, other) };
         Big { negative: larger.negative, digits: subtract(&larger.digits, &smaller.digits) }.trimmed()
     }
 
@@ -81,7 +82,8 @@ impl Big {
 
     /// Times a power of two.
     pub fn shifted(&self, places: usize) -> Big {
-        let power = Big { negative: false, digits: [vec![0; places / 32], vec![1 << (places % 32)]].concat() };
+        let power =
+            Big { negative: false, digits: [vec![0; places / 32], vec![1 << (places % 32)]].concat() };
         self.times(&power)
     }
 

@@ -21,10 +21,12 @@ export PYTHON CARGO
 # maturin finds the environment by this name, also when another one is active in the calling shell.
 export VIRTUAL_ENV := $(CURDIR)/.venv
 
-# Arguments for the runners: make test-rust CARGO_TEST="-p tailrace-trace", make test-python PYTEST="-k readme".
+# Arguments for the runners: make test-rust CARGO_TEST="-p tailrace-trace", make test-python PYTEST="-k readme",
+# make bench BENCH="--only churn".
 CARGO_TEST ?= --workspace
 PYTEST ?= -n auto
 MINUTES ?= 10
+BENCH ?=
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILD_REQUIREMENTS := requirements/build.txt requirements/constraints.txt
@@ -67,9 +69,9 @@ format: .venv/dev ## rewrite Rust and Python sources in the house format
 	$(PY) -m ruff format $(PYTHON_TREES)
 
 .PHONY: bench
-bench: .venv/dev .venv/extension-release ## speed and memory: criterion, then the Python harness (release build)
+bench: .venv/peers .venv/extension-release ## speed and memory: criterion, then the Python harness (release build)
 	$(CARGO) bench --workspace
-	$(PY) -m benches.harness
+	cd benches && $(CURDIR)/$(PY) -m harness $(BENCH)
 
 .PHONY: soak
 soak: .venv/dev .venv/extension-dev ## random programs and changes for MINUTES=10, new seeds in every round
@@ -107,13 +109,17 @@ require:
 	$(PIP_INSTALL) -r requirements/dev.txt
 	@touch $@
 
+.venv/peers: .venv/dev requirements/peers.txt
+	$(PIP_INSTALL) -r requirements/peers.txt
+	@touch $@
+
 # Both builds land in python/tailrace, so that making the one forgets the other.
 .venv/extension-dev: .venv/build $(RUST_SOURCES)
-	$(PY) -m maturin develop --quiet
+	PIP_QUIET=1 $(PY) -m maturin develop
 	@rm -f .venv/extension-release
 	@touch $@
 
 .venv/extension-release: .venv/build $(RUST_SOURCES)
-	$(PY) -m maturin develop --quiet --release
+	PIP_QUIET=1 $(PY) -m maturin develop --release
 	@rm -f .venv/extension-dev
 	@touch $@

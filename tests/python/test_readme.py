@@ -12,6 +12,7 @@ import re
 import sys
 import types
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -33,18 +34,18 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """The Python blocks of a document."""
     fences = list(FENCE.finditer(text))
-    following = [*fences[1:], None]
     return [
         Block(fence[2], text.count("\n", 0, fence.start(2)) + 1, printed(text, fence, after))
-        for fence, after in zip(fences, following, strict=True)
+        for fence, after in zip_longest(fences, fences[1:])
         if fence[1] == "python"
     ]
 
 
 def printed(text: str, fence: re.Match[str], after: re.Match[str] | None) -> str | None:
     """The text block that follows with nothing but white space between, else None."""
-    adjacent = after is not None and after[1] == "text" and not text[fence.end() : after.start()].strip()
-    return after[2] if adjacent and after is not None else None
+    if after is None or after[1] != "text" or text[fence.end() : after.start()].strip():
+        return None
+    return after[2]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -56,7 +56,8 @@ fn is_ours(root: &Path, entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     let top = entry.path().parent() == Some(root);
     let kept_hidden = [".ci", ".github", ".gitignore"].contains(&name.as_ref());
-    let left_behind = name == "__pycache__" || (top && ["target", "dist"].contains(&name.as_ref()));
+    let left_behind = ["__pycache__", "results"].contains(&name.as_ref())
+        || (top && ["target", "dist"].contains(&name.as_ref()));
     entry.path() == root || (!left_behind && (!name.starts_with('.') || kept_hidden))
 }
 

@@ -9,7 +9,10 @@ use crate::tree::{SourceFile, sources};
 const MEND: &str = "write it without `unsafe`; if that cannot be, add the module and its reason to ALLOWED in tests/tidy/unsafe_code.rs";
 
 /// The modules that may hold `unsafe`, with the reason.
-const ALLOWED: [(&str, &str); 0] = [];
+const ALLOWED: [(&str, &str); 1] = [(
+    "crates/trace/src/column_merge.rs",
+    "string views of valid arrays are put together without validating them again",
+)];
 
 fn findings(files: &[SourceFile], allowed: &[(&str, &str)]) -> Vec<Finding> {
     let ours = files.iter().filter(|file| file.extension() == "rs" && !file.path.starts_with("tests/tidy/"));

@@ -74,7 +74,9 @@ class Expr:
     @staticmethod
     def in_list(operand: Expr, values: Sequence[Expr], negated: bool = False) -> Expr: ...
     @staticmethod
-    def udf(name: str, function: Callable[..., object], args: Sequence[Expr], returns: Type, nullable: bool = True) -> Expr:
+    def udf(
+        name: str, function: Callable[..., object], args: Sequence[Expr], returns: Type, nullable: bool = True
+    ) -> Expr:
         """A Python function over Arrow arrays (objects with `__arrow_c_array__`), giving one array of the same length."""
     def __repr__(self) -> str: ...
 
@@ -109,7 +111,9 @@ class Plan:
     def project(self, columns: Sequence[tuple[str, Expr]]) -> Plan: ...
     def unnest(self, column: str, output: str) -> Plan:
         """One row per element of the list column; `output` replaces it."""
-    def aggregate(self, keys: Sequence[tuple[str, Expr]], aggregates: Sequence[tuple[str, Aggregate]]) -> Plan:
+    def aggregate(
+        self, keys: Sequence[tuple[str, Expr]], aggregates: Sequence[tuple[str, Aggregate]]
+    ) -> Plan:
         """With no keys: one global row, present also over no input rows, as in SQL."""
     def join(
         self,
@@ -128,7 +132,11 @@ class Plan:
     def positive(self) -> Plan: ...
     def distinct(self) -> Plan: ...
     def top_k(
-        self, partition: Sequence[Expr], order: Sequence[tuple[Expr, bool, bool]], k: int | None, offset: int = 0
+        self,
+        partition: Sequence[Expr],
+        order: Sequence[tuple[Expr, bool, bool]],
+        k: int | None,
+        offset: int = 0,
     ) -> Plan:
         """The k rows after `offset` of each partition. Ties are broken by the whole row."""
     def window(
@@ -141,7 +149,9 @@ class Plan:
     def integrate(self) -> Plan: ...
     def differentiate(self) -> Plan: ...
     def delay(self) -> Plan: ...
-    def map_rows(self, function: Callable[..., object], fields: Sequence[tuple[str, Type, bool]], flat: bool = False) -> Plan:
+    def map_rows(
+        self, function: Callable[..., object], fields: Sequence[tuple[str, Type, bool]], flat: bool = False
+    ) -> Plan:
         """A Python function called with a list of dicts (one per distinct row), giving a list of dicts (flat: a list of lists of dicts). Must be deterministic."""
     def inspect(self, function: Callable[[object], None]) -> Plan:
         """Calls `function` with the changes of each step (an object with `__arrow_c_stream__`, columns and `_weight`)."""

@@ -1,0 +1,157 @@
+"""What a step changed, per view: as Arrow, as rows with weights, or as events by key.
+
+Nothing is computed before it is asked for. `delta` is made of the engine's own buffers; `events` pairs, key
+by key, the rows that went with those that came, so that an update is seen as one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
+
+from ._tailrace import ArrowTable, Step
+from .errors import PlanError, UnknownViewError, did_you_mean, listed
+from .row import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .view import View
+
+T = TypeVar("T", bound=Row)
+
+
+@dataclass(frozen=True)
+class Created(Generic[T]):
+    """A row came under a key that was not there."""
+
+    row: T
+
+
+@dataclass(frozen=True)
+class Updated(Generic[T]):
+    """The row under a key is another one now."""
+
+    old: T
+    new: T
+
+
+@dataclass(frozen=True)
+class Deleted(Generic[T]):
+    """A row went, and its key with it."""
+
+    row: T
+
+
+Event: TypeAlias = "Created[T] | Updated[T] | Deleted[T]"
+
+
+class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
+    """The views that one step changed, by name or by handle; a view that did not change has an empty change."""
+
+    def __init__(self, step: Step, views: Mapping[str, type[Row]]) -> None:
+        self._step = step
+        self._views = views
+
+    @property
+    def version(self) -> int:
+        """The version of the database after the step."""
+        return self._step.version
+
+    @overload
+    def __getitem__(self, view: str) -> ViewChange[Any]: ...
+    @overload
+    def __getitem__(self, view: View[T]) -> ViewChange[T]: ...
+    def __getitem__(self, view: str | View[T]) -> ViewChange[Any]:
+        name = view if isinstance(view, str) else view.name
+        if name not in self._views:
+            raise UnknownViewError(
+                f"View {name!r} is not found. {did_you_mean(name, self._views)}Existing views: {listed(self._views)}."
+            )
+        return ViewChange(name, self._step, self._views[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._step.views)
+
+    def __len__(self) -> int:
+        return len(self._step.views)
+
+    def __contains__(self, view: object) -> bool:
+        return getattr(view, "name", view) in self._step.views
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}: {len(self[name])} rows" for name in self._step.views)
+        return f"Changes(version={self.version}, {parts or 'nothing changed'})"
+
+    def _repr_html_(self) -> str:
+        parts = (f"<h4>{name}</h4>{self[name]._repr_html_()}" for name in self._step.views)
+        return "".join(parts) or "<p>nothing changed</p>"
+
+
+class ViewChange(Generic[T]):
+    """What one step changed in one view."""
+
+    def __init__(self, name: str, step: Step, row: type[T]) -> None:
+        self.name = name
+        self._step = step
+        self._row = row
+
+    @cached_property
+    def delta(self) -> pa.Table:
+        """The changes as an Arrow table: the view's columns, and `_weight`, how many of the row came or went."""
+        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
+
+        return pa.table(self._native)
+
+    @cached_property
+    def rows(self) -> list[tuple[T, int]]:
+        """The changed rows with their weights."""
+        read = self._row.__tailrace__.read
+        return [(cast("T", read(values)), weight) for values, weight in self._step.rows(self.name)]
+
+    @cached_property
+    def events(self) -> list[Event[T]]:
+        """The changes as events, one per key; the view's row class must have a `tr.key()`."""
+        key = self._row.__tailrace__.key
+        if not key:
+            raise PlanError(
+                f"The events of view {self.name!r} need a key: mark columns of {self._row.__name__} with tr.key(). "
+                "Without one use `delta` or `rows`."
+            )
+        return list(_events(self.rows, key))
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return f"ViewChange({self.name!r}, {len(self)} rows)"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        from .notebook import table_html  # noqa: PLC0415 (for notebooks alone)
+
+        return table_html(self.delta)
+
+    @cached_property
+    def _native(self) -> ArrowTable:
+        return self._step.delta(self.name)
+
+
+def _events(rows: list[tuple[T, int]], key: list[str]) -> Iterator[Event[T]]:
+    for gone, come in _by_key(rows, key).values():
+        paired = min(len(gone), len(come))
+        yield from (Updated(old, new) for old, new in zip(gone, come, strict=False))
+        yield from (Deleted(row) for row in gone[paired:])
+        yield from (Created(row) for row in come[paired:])
+
+
+def _by_key(rows: list[tuple[T, int]], key: list[str]) -> dict[tuple[Any, ...], tuple[list[T], list[T]]]:
+    found: dict[tuple[Any, ...], tuple[list[T], list[T]]] = {}
+    for row, weight in rows:
+        sides = found.setdefault(tuple(getattr(row, name) for name in key), ([], []))
+        sides[weight > 0].extend([row] * abs(weight))
+    return found

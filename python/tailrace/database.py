@@ -1,0 +1,239 @@
+"""The database: tables, views over them, and atomic steps that change both.
+
+Promises: a step is applied whole or not at all; after it every view is up to date; a refused step leaves
+everything as it was. All calls may come from several threads; the engine takes them one after the other and
+lets other Python threads run meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from ._tailrace import Database as NativeDatabase
+from .batch import Batch, TableRef
+from .changes import Changes
+from .data import Data, native_data, native_keys
+from .errors import (
+    ClosedError,
+    PlanError,
+    SchemaError,
+    UnknownTableError,
+    UnknownViewError,
+    UnsupportedError,
+    did_you_mean,
+    listed,
+)
+from .row import Row
+from .stream import Stream
+from .table import Table
+from .view import View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T", bound=Row)
+
+
+def connect(
+    path: str | None = None,
+    *,
+    workers: int = 1,
+    memory_limit: int | str | None = None,
+    durability: Literal["commit", "checkpoint"] = "commit",
+) -> Database:
+    """Open a database; this version keeps it in memory and works with one thread.
+
+    >>> with tr.connect() as db:
+    ...     db.version
+    0
+    """
+    _refuse(path is not None, f"path={path!r}", "no path: the database lives in memory")
+    _refuse(workers != 1, f"workers={workers!r}", "workers=1")
+    _refuse(memory_limit is not None, f"memory_limit={memory_limit!r}", "memory_limit=None: no limit")
+    _refuse(durability != "commit", f"durability={durability!r}", "durability='commit'")
+    return Database()
+
+
+class Database:
+    """Tables and views; made by `tr.connect`. Leaving a `with` block closes it."""
+
+    def __init__(self) -> None:
+        self._native: NativeDatabase | None = NativeDatabase()
+        self._tables: dict[str, Table[Any]] = {}
+        self._views: dict[str, View[Any]] = {}
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back all memory; every later use is a `ClosedError`. Closing twice does nothing."""
+        if self._native is not None:
+            self._native.close()
+            self._native = None
+
+    @property
+    def native(self) -> NativeDatabase:
+        """The engine, or a `ClosedError`."""
+        if self._native is None:
+            raise ClosedError("The database is closed; open one with tr.connect().")
+        return self._native
+
+    @property
+    def version(self) -> int:
+        """How many steps have been applied."""
+        return self.native.version
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables."""
+        return self.native.tables()
+
+    @property
+    def views(self) -> list[str]:
+        """The names of the views."""
+        return self.native.views()
+
+    @overload
+    def table(self, row: type[T], *, name: str | None = None) -> Table[T]: ...
+    @overload
+    def table(self, row: str) -> Table[Any]: ...
+    def table(self, row: type[T] | str, *, name: str | None = None) -> Table[Any]:
+        """The table of a row class, made at the first call; its name is the class's in snake case, or `name`.
+
+        A table that was made before is also found by its name alone.
+
+        >>> class LineItem(tr.Row):
+        ...     id: int = tr.key()
+        >>> db.table(LineItem).name
+        'line_item'
+        """
+        if isinstance(row, str):
+            return self._table(row)
+        layout = row.__tailrace__
+        found = self._made(name or layout.table, row)
+        self._tables[found.name] = found
+        return found
+
+    def create_view(self, name: str, stream: Stream[T]) -> View[T]:
+        """Keep the rows of a stream up to date under a name, filled from what the tables hold now.
+
+        >>> view = db.create_view("big", bids.filter(lambda b: b.price > 10.0))
+        >>> len(view)
+        2
+        """
+        if not isinstance(stream, Stream):
+            raise PlanError(
+                f"A view is made of a stream, not of {type(stream).__name__}: start from db.table(...)."
+            )
+        self.native.create_view(name, stream.plan, stream.row.__tailrace__.key)
+        view = View(self.native, name, stream.row)
+        self._views[name] = view
+        return view
+
+    def view(self, name: str) -> View[Any]:
+        """A view by its name."""
+        self.native  # noqa: B018 (a closed database says so first)
+        if name not in self._views:
+            raise UnknownViewError(_unknown("View", "views", name, self._views))
+        return self._views[name]
+
+    def drop_view(self, name: str | View[Any]) -> None:
+        """Stop keeping a view."""
+        found = self.view(name if isinstance(name, str) else name.name)
+        self.native.drop_view(found.name)
+        del self._views[found.name]
+
+    def drop_table(self, table: TableRef[Any]) -> None:
+        """Remove a table that no view reads."""
+        found = self._table(table)
+        self.native.drop_table(found.name)
+        del self._tables[found.name]
+
+    def insert(self, table: TableRef[T], data: Data[T]) -> Changes:
+        """Add rows; a key that is there already is an error."""
+        return self.apply(Batch().insert(table, data))
+
+    def upsert(self, table: TableRef[T], data: Data[T]) -> Changes:
+        """Add rows, or replace those with the same key."""
+        return self.apply(Batch().upsert(table, data))
+
+    def update(self, table: TableRef[T], data: Data[T]) -> Changes:
+        """Change some columns of the rows with these keys; an unknown key is an error."""
+        return self.apply(Batch().update(table, data))
+
+    def delete(self, table: TableRef[T], keys_or_rows: object) -> Changes:
+        """Remove rows by key, or as whole rows from a table without key."""
+        return self.apply(Batch().delete(table, keys_or_rows))
+
+    def apply(self, batch: Batch) -> Changes:
+        """Apply a batch as one step: all of it, or on an error nothing.
+
+        >>> changes = db.apply(tr.Batch().delete(bids, 1).insert(bids, {"id": 9, "auction": 7, "price": 1.0}))
+        >>> changes.version
+        2
+        """
+        operations = [self._operation(*operation) for operation in batch.operations]
+        step = self.native.apply(operations)
+        return Changes(step, {name: view.row for name, view in self._views.items()})
+
+    def graph(self, format: Literal["mermaid", "dot"] = "mermaid") -> str:
+        """The circuit of all views as a picture in Mermaid or Graphviz text."""
+        return self.native.graph(format)
+
+    def metrics(self) -> pa.Table:
+        """One row per operator: rows in and out, time, size of its state."""
+        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
+
+        return pa.table(self.native.metrics())
+
+    def __repr__(self) -> str:
+        if self._native is None:
+            return "Database(closed)"
+        return (
+            f"Database(version={self.version}, tables=[{listed(self.tables)}], views=[{listed(self.views)}])"
+        )
+
+    def _made(self, name: str, row: type[T]) -> Table[T]:
+        known = self._tables.get(name)
+        if known is not None and known.row is not row:
+            raise SchemaError(
+                f"Table {name!r} has rows of {known.row.__name__} already, not of {row.__name__}: "
+                "give another name with db.table(Row, name=...)."
+            )
+        plan = self.native.create_table(name, row.__tailrace__.native_fields, row.__tailrace__.key)
+        return known or Table(self, name, plan, row)
+
+    def _table(self, table: TableRef[Any]) -> Table[Any]:
+        self.native  # noqa: B018 (a closed database says so first)
+        if isinstance(table, Table):
+            return table
+        name = table if isinstance(table, str) else table.__tailrace__.table
+        found = self._tables.get(name) or self._of_class(table)
+        if found is None:
+            raise UnknownTableError(_unknown("Table", "tables", name, self._tables))
+        return found
+
+    def _of_class(self, table: str | type[Row]) -> Table[Any] | None:
+        """By its row class, or the name of it: the class is what a program's author sees."""
+        return next((t for t in self._tables.values() if table in (t.row, t.row.__name__)), None)
+
+    def _operation(self, operation: str, table: TableRef[Any], data: object) -> tuple[str, str, object]:
+        found = self._table(table)
+        convert = native_keys if operation == "delete" else native_data
+        return operation, found.name, convert(data, found.row)
+
+
+def _unknown(what: str, plural: str, name: str, known: Mapping[str, object]) -> str:
+    return f"{what} {name!r} is not found. {did_you_mean(name, known)}Existing {plural}: {listed(known)}."
+
+
+def _refuse(given: bool, what: str, supported: str) -> None:
+    if given:
+        raise UnsupportedError(f"{what} is not supported by this version; it supports {supported}.")

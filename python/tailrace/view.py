@@ -1,0 +1,88 @@
+"""A view: a query whose result is there at any time.
+
+The handle holds no data. Its snapshot is made of the engine's own buffers when it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from ._tailrace import Database as NativeDatabase
+from .row import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T", bound=Row)
+
+
+class View(Generic[T]):
+    """A view of a database; made by `db.create_view` and found again by `db.view`."""
+
+    def __init__(self, database: NativeDatabase, name: str, row: type[T]) -> None:
+        self._database = database
+        self.name = name
+        self.row = row
+
+    def snapshot(self) -> pa.Table:
+        """The rows of the view now, as an Arrow table.
+
+        >>> dear = db.create_view("dear", bids.filter(lambda b: b.price > 100.0))
+        >>> dear.snapshot().num_rows
+        1
+        """
+        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
+
+        return pa.table(self._database.snapshot(self.name))
+
+    def rows(self) -> list[T]:
+        """The rows of the view now, as objects of its row class.
+
+        >>> cheap = db.create_view("cheap", bids.filter(lambda b: b.price < 100.0))
+        >>> [bid.price for bid in cheap.rows()]
+        [20.0]
+        """
+        return cast("list[T]", read_rows(self.snapshot(), self.row))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the view, as an Arrow schema."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        fields = self._database.view_schema(self.name)
+        return pa.schema(
+            [pa.field(name, pa.field(native).type, nullable) for name, native, nullable in fields]
+        )
+
+    @property
+    def key(self) -> list[str]:
+        """The columns that `events` go by."""
+        return self._database.view_key(self.name)
+
+    @property
+    def version(self) -> int:
+        """The version of the database that the snapshot shows."""
+        return self._database.version
+
+    def explain(self) -> str:
+        """How the view is kept up to date, one operator a line."""
+        return self._database.explain(self.name)
+
+    def __len__(self) -> int:
+        return len(self._database.snapshot(self.name))
+
+    def __repr__(self) -> str:
+        return f"View[{self.row.__name__}]({self.name!r})"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._database.snapshot(self.name).__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        from .notebook import table_html  # noqa: PLC0415 (for notebooks alone)
+
+        return table_html(self.snapshot())
+
+
+def read_rows(table: Any, row: type[Row]) -> list[Row]:
+    """The rows of an Arrow table as objects of a row class."""
+    return [row.__tailrace__.read(values) for values in table.to_pylist()]

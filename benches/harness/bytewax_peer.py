@@ -23,8 +23,8 @@ from bytewax.operators import KeyedStream, StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from bytewax.testing import run_main
 
-from harness import nexmark, workloads
-from harness.contract import QUERIES, Answer, Measurement, Run, Settings, best_of, spread
+from . import nexmark, workloads
+from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, spread
 
 Row: TypeAlias = tuple[Any, ...]
 Keyed: TypeAlias = "tuple[str, Row]"
@@ -62,7 +62,10 @@ def _answer_churn(settings: Settings) -> pa.Table:
 
 
 RUNS: Final[dict[str, Run]] = {**{name: _run_query(name) for name in QUERIES}, "churn": _run_churn}
-ANSWERS: Final[dict[str, Answer]] = {**{name: _answer_query(name) for name in QUERIES}, "churn": _answer_churn}
+ANSWERS: Final[dict[str, Answer]] = {
+    **{name: _answer_query(name) for name in QUERIES},
+    "churn": _answer_churn,
+}
 
 
 class _Auction(StatefulBatchLogic[Row, Row, None]):
@@ -98,7 +101,9 @@ class _Auction(StatefulBatchLogic[Row, Row, None]):
     def _take(self, auction: Row, bids: list[Row]) -> None:
         opened, expires = auction[_OPENED], auction[_EXPIRES]
         for bid in bids:
-            if opened <= bid[1] <= expires and (self.best is None or (-bid[0], bid[1]) < (-self.best[0], self.best[1])):
+            if opened <= bid[1] <= expires and (
+                self.best is None or (-bid[0], bid[1]) < (-self.best[0], self.best[1])
+            ):
                 self.best = bid
 
 
@@ -258,7 +263,7 @@ class _Steps(_Seen):
 def _query(name: str, events: nexmark.Nexmark) -> list[Any]:
     flow, seen = Dataflow(name), _Seen()
     op.output("out", _PLANS[name](flow, events), seen)
-    run_main(flow)
+    run_main(flow)  # type: ignore[no-untyped-call]
     return seen.items
 
 
@@ -301,7 +306,9 @@ def _winners(
     def keyed_bids(rows: list[Row]) -> list[Keyed]:
         return [(str(row[0]), (row[1], row[2], row[3:])) for row in rows]
 
-    auctions = op.input("auctions", flow, _Batches(map(keyed_auctions, _rows(events.auction.select(auction)))))
+    auctions = op.input(
+        "auctions", flow, _Batches(map(keyed_auctions, _rows(events.auction.select(auction))))
+    )
     columns = ["auction", "price", "date_time", *bid]
     bids = op.input("bids", flow, _Batches(map(keyed_bids, _rows(_selected(events.bid, columns)))))
     return op.stateful_batch("winner", op.merge("both", auctions, bids), lambda _: _Auction())
@@ -316,7 +323,7 @@ def _churn(work: workloads.Churn) -> tuple[_Steps, _Groups]:
     flow, steps, logic = Dataflow("churn"), _Steps(batches), _Groups()
     rows = op.input("rows", flow, _Batches(steps.source()))
     op.output("out", op.stateful_batch("groups", rows, lambda _: logic), steps)
-    run_main(flow)
+    run_main(flow)  # type: ignore[no-untyped-call]
     return steps, logic
 
 
@@ -341,10 +348,17 @@ def _tuples(table: pa.Table | pa.RecordBatch) -> list[Row]:
 
 
 def _values(column: Any) -> list[Any]:
-    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    values: list[Any] = (
+        column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    ).to_pylist()
     return values
 
 
+_Q20_NAMES: Final[dict[str, str]] = {
+    "id": "auction_id",
+    "date_time": "auction_date_time",
+    "extra": "auction_extra",
+}
 _OUTPUT: Final[dict[str, Callable[[nexmark.Nexmark], tuple[list[str], Callable[[Any], Row]]]]] = {
     "q4": lambda events: (["category", "price"], lambda item: (int(item[0]), item[1])),
     "q9": lambda events: (
@@ -357,7 +371,6 @@ _OUTPUT: Final[dict[str, Callable[[nexmark.Nexmark], tuple[list[str], Callable[[
         lambda item: (*item[1][0], *item[1][1]),
     ),
 }
-_Q20_NAMES: Final = {"id": "auction_id", "date_time": "auction_date_time", "extra": "auction_extra"}
 
 
 def _as_table(items: list[Any], names: list[str], row: Callable[[Any], Row]) -> pa.Table:

@@ -8,13 +8,14 @@ see what is different.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import duckdb
 import pyarrow as pa
 
-from harness import nexmark, workloads
-from harness.contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
+from . import nexmark, workloads
+from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
 
 SQL: Final = {
     "q4": """
@@ -88,7 +89,7 @@ def _run_join3(settings: Settings) -> Measurement:
     with duckdb.connect() as db:
         work = _load_star(db, settings)
         load = timed(lambda: db.sql(SQL["join3"]).to_arrow_table())
-        steps = (lambda change=change: _join3_step(db, change) for change in work.changes)
+        steps = (partial(_join3_step, db, change) for change in work.changes)
         return latencies(steps, load.seconds)
 
 
@@ -103,7 +104,7 @@ def _run_closure(settings: Settings) -> Measurement:
     with duckdb.connect() as db:
         # Recomputing costs the same whichever edge is missing, so a few steps tell all.
         work = _load_graph(db, settings, min(settings.batches, 4))
-        return latencies((lambda cut=cut: _closure_without(db, cut) for cut in work.cuts))
+        return latencies(partial(_closure_without, db, cut) for cut in work.cuts)
 
 
 def _answer_closure(settings: Settings) -> pa.Table:
@@ -139,7 +140,7 @@ def _load_churn(db: duckdb.DuckDBPyConnection, rows: pa.Table) -> None:
 
 
 def _churn_steps(db: duckdb.DuckDBPyConnection, batches: list[pa.Table]) -> Iterator[Callable[[], pa.Table]]:
-    return (lambda batch=batch: _churn_step(db, batch) for batch in batches)
+    return (partial(_churn_step, db, batch) for batch in batches)
 
 
 def _churn_step(db: duckdb.DuckDBPyConnection, batch: pa.Table) -> pa.Table:

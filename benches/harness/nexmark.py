@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc as ipc
+from pyarrow import ipc
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -44,8 +44,31 @@ _START_US = 1_436_918_400_000_000  # 2015-07-15T00:00:00
 _EVENT_US = 100  # 10,000 events a second
 _PERSON_BYTES, _AUCTION_BYTES, _BID_BYTES = 200, 500, 100
 _STATES = ("AZ", "CA", "ID", "OR", "WA", "WY")
-_CITIES = ("Phoenix", "Los Angeles", "San Francisco", "Boise", "Portland", "Bend", "Redmond", "Seattle", "Kent", "Cheyenne")
-_FIRST_NAMES = ("Peter", "Paul", "Luke", "John", "Saul", "Vicky", "Kate", "Julie", "Sarah", "Deiter", "Walter")
+_CITIES = (
+    "Phoenix",
+    "Los Angeles",
+    "San Francisco",
+    "Boise",
+    "Portland",
+    "Bend",
+    "Redmond",
+    "Seattle",
+    "Kent",
+    "Cheyenne",
+)
+_FIRST_NAMES = (
+    "Peter",
+    "Paul",
+    "Luke",
+    "John",
+    "Saul",
+    "Vicky",
+    "Kate",
+    "Julie",
+    "Sarah",
+    "Deiter",
+    "Walter",
+)
 _LAST_NAMES = ("Shultz", "Abrams", "Spencer", "White", "Bartels", "Walton", "Smith", "Jones", "Noris")
 _TIME = pa.timestamp("us")
 _BATCH_ROWS = 122_880
@@ -102,7 +125,13 @@ def read_arrow(path: Path) -> pa.Table:
 def _person(rng: np.random.Generator, number: Ints) -> pa.Table:
     count = len(number)
     name = _join(" ", _pick(rng, _FIRST_NAMES, count), _pick(rng, _LAST_NAMES, count))
-    email = _join("", _letters(rng, _lengths(rng, 3, 7, count)), pa.scalar("@"), _letters(rng, _lengths(rng, 3, 5, count)), pa.scalar(".com"))
+    email = _join(
+        "",
+        _letters(rng, _lengths(rng, 3, 7, count)),
+        pa.scalar("@"),
+        _letters(rng, _lengths(rng, 3, 5, count)),
+        pa.scalar(".com"),
+    )
     columns = {
         "id": FIRST_ID + _last_person(number),
         "name": name,
@@ -190,7 +219,8 @@ def _channel_and_url(rng: np.random.Generator, count: int) -> tuple[pa.Array, pa
     paths = _letters(rng, np.full(len(channels), 15, dtype=np.int64)).to_pylist()
     query = ["item.htm?query=1", "item.htm?query=1&channel_id="]
     urls = pa.array(
-        f"https://www.nexmark.com/{path[:5]}/{path[5:10]}/{path[10:]}/" + (query[0] if i < len(_HOT_CHANNELS) else f"{query[1]}{i}")
+        f"https://www.nexmark.com/{path[:5]}/{path[5:10]}/{path[10:]}/"
+        + (query[0] if i < len(_HOT_CHANNELS) else f"{query[1]}{i}")
         for i, path in enumerate(paths)
     )
     hot = rng.integers(0, len(_HOT_CHANNELS), count)

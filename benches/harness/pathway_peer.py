@@ -13,23 +13,31 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pathway as pw
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 from pathway.internals.parse_graph import G
+from pyarrow import csv
 
-from harness import nexmark, workloads
-from harness.contract import QUERIES, Answer, Measurement, Run, Settings, best_of, spread
+from . import nexmark, workloads
+from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, spread
 
-_PATIENCE_SECONDS: Final = 300.0
+Table: TypeAlias = Any
+"""Most of what Pathway's tables give is `Any` to a type checker; this says at least what is meant."""
+
+_PATIENCE_SECONDS: Final = 600.0
 
 
-def _q4(auction: pw.Table, bid: pw.Table) -> pw.Table:
+def _q4(auction: Table, bid: Table) -> Table:
     joined = auction.join(bid, pw.left.auction_id == pw.right.auction).select(
-        pw.left.auction_id, pw.left.category, pw.left.date_time, pw.left.expires, pw.right.bid_time, pw.right.price
+        pw.left.auction_id,
+        pw.left.category,
+        pw.left.date_time,
+        pw.left.expires,
+        pw.right.bid_time,
+        pw.right.price,
     )
     in_time = joined.filter((pw.this.bid_time >= pw.this.date_time) & (pw.this.bid_time <= pw.this.expires))
     final = in_time.groupby(pw.this.auction_id, pw.this.category).reduce(
@@ -38,7 +46,7 @@ def _q4(auction: pw.Table, bid: pw.Table) -> pw.Table:
     return final.groupby(pw.this.category).reduce(pw.this.category, price=pw.reducers.avg(pw.this.final))
 
 
-def _q9(auction: pw.Table, bid: pw.Table) -> pw.Table:
+def _q9(auction: Table, bid: Table) -> Table:
     """The winner is the greatest of one integer: price first, then the earlier bid."""
     joined = auction.join(bid, pw.left.auction_id == pw.right.auction).select(
         *_left(auction),
@@ -53,20 +61,20 @@ def _q9(auction: pw.Table, bid: pw.Table) -> pw.Table:
     return in_time.ix(best.best, context=best).without(pw.this.rank)
 
 
-def _q18(auction: pw.Table, bid: pw.Table) -> pw.Table:
+def _q18(auction: Table, bid: Table) -> Table:
     del auction
     last = bid.groupby(pw.this.bidder, pw.this.auction).reduce(last=pw.reducers.argmax(pw.this.bid_time))
     return bid.ix(last.last, context=last)
 
 
-def _q20(auction: pw.Table, bid: pw.Table) -> pw.Table:
+def _q20(auction: Table, bid: Table) -> Table:
     wanted = auction.filter(pw.this.category == 10)
     return bid.join(wanted, pw.left.auction == pw.right.auction_id).select(
         *_left(bid), *(pw.right[name] for name in wanted.column_names() if name != "auction_id")
     )
 
 
-def _left(table: pw.Table) -> list[Any]:
+def _left(table: Table) -> list[Any]:
     return [pw.left[name] for name in table.column_names()]
 
 
@@ -129,18 +137,22 @@ class _EdgeSchema(pw.Schema):
     present: bool
 
 
-def _churn(rows: pw.Table) -> pw.Table:
+def _churn(rows: Table) -> Table:
     return rows.groupby(pw.this.group_key).reduce(
-        pw.this.group_key, n=pw.reducers.count(), total=pw.reducers.sum(pw.this.value)
+        pw.this.group_key,
+        n=pw.reducers.count(),  # type: ignore[no-untyped-call]
+        total=pw.reducers.sum(pw.this.value),
     )
 
 
-def _closure(edges: pw.Table) -> pw.Table:
-    kept = edges.filter(pw.this.present).select(pw.this.src, pw.this.dst).with_id_from(pw.this.src, pw.this.dst)
+def _closure(edges: Table) -> Table:
+    kept = (
+        edges.filter(pw.this.present).select(pw.this.src, pw.this.dst).with_id_from(pw.this.src, pw.this.dst)
+    )
     return pw.iterate(_reach_further, reach=pw.iterate_universe(kept), edges=kept).reach
 
 
-def _reach_further(reach: pw.Table, edges: pw.Table) -> dict[str, pw.Table]:
+def _reach_further(reach: Table, edges: Table) -> dict[str, Table]:
     longer = reach.join(edges, pw.left.dst == pw.right.src).select(pw.left.src, pw.right.dst)
     both = edges.concat_reindex(longer).groupby(pw.this.src, pw.this.dst).reduce(pw.this.src, pw.this.dst)
     return {"reach": both.with_id_from(pw.this.src, pw.this.dst), "edges": edges}
@@ -162,12 +174,15 @@ class _Stepper:
     def __init__(
         self,
         schema: type[pw.Schema],
-        program: Callable[[pw.Table], pw.Table],
+        program: Callable[[Table], Table],
         batches: Sequence[pa.Table],
         renames: dict[str, str],
     ) -> None:
         G.clear()
-        rows = [batch.rename_columns([renames.get(c, c) for c in batch.column_names]).to_pylist() for batch in batches]
+        rows = [
+            batch.rename_columns([renames.get(c, c) for c in batch.column_names]).to_pylist()
+            for batch in batches
+        ]
         self._done = threading.Event()
         self._rows: dict[Any, dict[str, Any]] = {}
         self._subject = _Subject(rows, self._done)
@@ -191,7 +206,7 @@ class _Stepper:
             del self._rows[key]
 
 
-class _Subject(pw.io.python.ConnectorSubject):  # type: ignore[misc]
+class _Subject(pw.io.python.ConnectorSubject):
     """Sends a batch, commits, waits for the view, notes the time."""
 
     def __init__(self, batches: list[list[dict[str, Any]]], done: threading.Event) -> None:
@@ -228,7 +243,10 @@ _USED: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         (*_ALL, "date_time", "expires", "seller", "category", "extra"),
         ("bid_id", "auction", "bidder", "price", "bid_time", "bid_extra"),
     ),
-    "q18": (("auction_id",), ("bid_id", "auction", "bidder", "price", "channel", "url", "bid_time", "bid_extra")),
+    "q18": (
+        ("auction_id",),
+        ("bid_id", "auction", "bidder", "price", "channel", "url", "bid_time", "bid_extra"),
+    ),
     "q20": (
         (*_ALL, "date_time", "expires", "seller", "category", "extra"),
         ("bid_id", "auction", "bidder", "price", "channel", "url", "bid_time", "bid_extra"),
@@ -263,14 +281,16 @@ def _run() -> None:
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
 
 
-def _plan(name: str, settings: Settings) -> pw.Table:
+def _plan(name: str, settings: Settings) -> Table:
     return _PLANS[name](*(_read(path, key) for path, key in _files(name, settings)))
 
 
-def _read(path: str, key: str) -> pw.Table:
+def _read(path: str, key: str) -> Table:
     with open(path) as source:
         names = source.readline().strip().replace('"', "").split(",")
-    columns = {n: pw.column_definition(dtype=str if n in _TEXTS else int, primary_key=n == key) for n in names}
+    columns = {
+        n: pw.column_definition(dtype=str if n in _TEXTS else int, primary_key=n == key) for n in names
+    }
     return pw.io.csv.read(path, schema=pw.schema_builder(columns), mode="static")
 
 
@@ -279,10 +299,15 @@ _TEXTS: Final = frozenset(("item_name", "description", "extra", "bid_extra", "ch
 
 def _files(name: str, settings: Settings) -> list[tuple[str, str]]:
     """The CSV files of a query and their keys, written if they are not there yet."""
-    paths = [(settings.data / f"{name}-{settings.events}-{settings.seed}-{t}.csv", f"{t}_id") for t in ("auction", "bid")]
+    paths = [
+        (settings.data / f"{name}-{settings.events}-{settings.seed}-{t}.csv", f"{t}_id")
+        for t in ("auction", "bid")
+    ]
     if not all(path.exists() for path, _ in paths):
         events = nexmark.stored(settings.events, settings.data, settings.seed)
-        bid = events.bid.rename_columns(["bid_id", "auction", "bidder", "price", "channel", "url", "bid_time", "bid_extra"])
+        bid = events.bid.rename_columns(
+            ["bid_id", "auction", "bidder", "price", "channel", "url", "bid_time", "bid_extra"]
+        )
         auction = events.auction.rename_columns(["auction_id", *events.auction.column_names[1:]])
         for (path, _), table, used in zip(paths, (auction, bid), _USED[name], strict=True):
             csv.write_csv(_times_as_integers(table.select(used)), path)

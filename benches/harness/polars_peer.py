@@ -7,13 +7,14 @@ again, and anti-joins against the last one give the difference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import polars as pl
 import pyarrow as pa
 
-from harness import nexmark, workloads
-from harness.contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
+from . import nexmark, workloads
+from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
 
 
 def _q4(auction: pl.LazyFrame, bid: pl.LazyFrame) -> pl.LazyFrame:
@@ -116,13 +117,13 @@ class _Churned:
 
 
 def _churn_steps(churned: _Churned, batches: list[pa.Table]) -> Iterator[Callable[[], object]]:
-    return (lambda batch=batch: churned.step(batch) for batch in batches)
+    return (partial(churned.step, batch) for batch in batches)
 
 
 def _query(name: str, settings: Settings) -> Callable[[], pl.DataFrame]:
     events = nexmark.stored(settings.events, settings.data, settings.seed)
     plan = _PLANS[name](_frame(events.auction).lazy(), _frame(events.bid).lazy())
-    return lambda: plan.collect()
+    return plan.collect
 
 
 def _bids_in_time(auction: pl.LazyFrame, bid: pl.LazyFrame) -> pl.LazyFrame:

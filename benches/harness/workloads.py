@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -113,7 +114,9 @@ def _churn_rows(
     return pa.table({"id": ids, "group_key": group_key.copy(), "value": rng.integers(0, 1_000_000, len(ids))})
 
 
-def _orders(rng: np.random.Generator, ids: npt.NDArray[np.int64], customer: npt.NDArray[np.int64]) -> pa.Table:
+def _orders(
+    rng: np.random.Generator, ids: npt.NDArray[np.int64], customer: npt.NDArray[np.int64]
+) -> pa.Table:
     product = rng.integers(0, PRODUCTS, len(ids))
     quantity = rng.integers(1, 100, len(ids))
     return pa.table({"id": ids, "customer": customer, "product": product, "quantity": quantity})
@@ -127,4 +130,4 @@ def _tree(root: int, depth: int) -> tuple[list[Edge], list[list[Edge]]]:
 
 def _twig(at: int, first: int) -> list[Edge]:
     nodes = [at, *range(first, first + TWIG_LENGTH)]
-    return list(zip(nodes, nodes[1:], strict=False))
+    return list(pairwise(nodes))

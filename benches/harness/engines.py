@@ -1,0 +1,56 @@
+"""The engines by name: which module drives each, and which installed distribution it measures."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, cast
+
+from .contract import Answer, Run
+
+OURS: Final = "tailrace"
+ORACLE: Final = "duckdb"
+
+
+class EngineModule(Protocol):
+    """What every engine's module offers."""
+
+    RUNS: Mapping[str, Run]
+    ANSWERS: Mapping[str, Answer]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One engine; its module is imported in the process that measures it and nowhere else."""
+
+    name: str
+    module: str
+    benches: tuple[str, ...]
+
+    def load(self) -> EngineModule:
+        """Import the module that drives it."""
+        return cast("EngineModule", importlib.import_module(f".{self.module}", __package__))
+
+    @property
+    def version(self) -> str:
+        """As its distribution states it."""
+        return importlib.metadata.version(self.name)
+
+
+_QUERIES: Final = ("q4", "q9", "q18", "q20")
+_OWN: Final = ("growth", "memory", "import", "create_view")
+
+ENGINES: Final = {
+    engine.name: engine
+    for engine in (
+        Engine(OURS, "tailrace_runs", (*_QUERIES, "churn", "join3", "closure", "sort", *_OWN)),
+        Engine(ORACLE, "duckdb_peer", (*_QUERIES, "churn", "join3", "closure")),
+        Engine("polars", "polars_peer", (*_QUERIES, "churn", "sort")),
+        Engine("pathway", "pathway_peer", (*_QUERIES, "churn", "closure")),
+        Engine("bytewax", "bytewax_peer", (*_QUERIES, "churn")),
+    )
+}
+BENCHES: Final = ENGINES[OURS].benches
+"""All benchmarks, in the order in which they run."""

@@ -14,7 +14,7 @@
 //!
 //! Only the limbs in the window `low..high` mean something: those below are zero, those above repeat the sign. What the
 //! array holds outside of the window is never read. So clearing is the assignment of an empty window, everyday
-//! doubles live in three limbs, and a carry or a borrow runs at most to the end of the window.
+//! doubles live in four limbs, and a carry or a borrow runs at most to the end of the window.
 //!
 //! # NaN and infinities
 //! They are counted by weight, apart from the finite sum. While a count is not zero it decides the result; when the last
@@ -34,7 +34,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::monoid::{Group, Monoid};
-use decompose::{Finite, place, place_product};
+use decompose::{Finite, Placed, product, term};
 use specials::Specials;
 
 /// Number of limbs of the working form.
@@ -83,14 +83,9 @@ impl ExactSum {
     #[inline]
     pub fn add(&mut self, x: f64, weight: i64) {
         match Finite::of(x) {
-            Some(x) => {
-                let product = i128::from(x.mantissa) * i128::from(weight);
-                // A zero has an exponent like any other number and would widen the window for nothing.
-                if product != 0 {
-                    let (at, limbs) = place(product, x.exponent);
-                    self.add_limbs(at, &limbs);
-                }
-            }
+            // A zero has an exponent like any other number and would widen the window for nothing.
+            Some(x) if x.mantissa == 0 || weight == 0 => {}
+            Some(x) => self.add_placed(&term(x, weight)),
             None => self.specials.add(x, weight),
         }
     }
@@ -99,13 +94,8 @@ impl ExactSum {
     #[inline]
     pub fn add_product(&mut self, x: f64, y: f64, weight: i64) {
         match (Finite::of(x), Finite::of(y)) {
-            (Some(x), Some(y)) => {
-                let product = i128::from(x.mantissa) * i128::from(y.mantissa);
-                if product != 0 && weight != 0 {
-                    let (at, limbs) = place_product(product, weight, x.exponent + y.exponent);
-                    self.add_limbs(at, &limbs);
-                }
-            }
+            (Some(x), Some(y)) if x.mantissa == 0 || y.mantissa == 0 || weight == 0 => {}
+            (Some(x), Some(y)) => self.add_placed(&product(x, y, weight)),
             _ => self.specials.add(x * y, weight),
         }
     }
@@ -113,7 +103,7 @@ impl ExactSum {
     /// Adds all terms of another sum.
     pub fn merge(&mut self, other: &ExactSum) {
         if other.low < other.high {
-            self.add_limbs(other.low, &other.limbs[other.low..other.high]);
+            self.add_limbs(other.low, &other.limbs[other.low..other.high], false);
         }
         self.specials.merge(&other.specials);
     }
@@ -193,42 +183,46 @@ impl ExactSum {
         (negative, magnitude[..length].to_vec(), at)
     }
 
-    /// Adds a two's complement number of at least one limb whose lowest limb has index `at`.
-    #[inline]
-    fn add_limbs(&mut self, at: usize, addend: &[u64]) {
+    #[inline(always)]
+    fn add_placed<const N: usize>(&mut self, number: &Placed<N>) {
+        self.add_limbs(number.at, &number.limbs, number.carry);
+    }
+
+    /// Adds a two's complement number of at least one limb, whose lowest limb has index `at`, and one more if `carry`.
+    ///
+    /// The window is kept wider than any addend, so the sign of the sum can only change by what is left to add above.
+    #[inline(always)]
+    fn add_limbs(&mut self, at: usize, addend: &[u64], mut carry: bool) {
         let end = at + addend.len();
-        if at < self.low || end > self.high {
-            self.cover(at, end);
+        if at < self.low || end >= self.high {
+            self.cover(at, end + 1);
         }
-        let sign = self.sign();
-        let mut carry = false;
         for (limb, &digit) in self.limbs[at..end].iter_mut().zip(addend) {
             (*limb, carry) = limb.carrying_add(digit, carry);
         }
         let addend_sign = addend.last().map_or(0, |&top| sign_of(top));
-        // What is left to add to every limb above: one, minus one or nothing.
-        let rest = self.ripple(end, addend_sign.wrapping_add(u64::from(carry)));
-        self.extend_sign(sign.wrapping_add(rest));
+        let rest = addend_sign.wrapping_add(u64::from(carry));
+        if rest != 0 {
+            self.ripple(end, rest);
+        }
     }
 
-    /// Adds `rest`, which is one, minus one or zero, to the limbs from `from` on; tells what is left at the end of the window.
-    #[inline]
-    fn ripple(&mut self, from: usize, mut rest: u64) -> u64 {
+    /// Adds `rest`, which is one or minus one, to the limbs from `from` on. This happens when partial sums change their sign.
+    #[inline(never)]
+    fn ripple(&mut self, from: usize, mut rest: u64) {
+        let sign = self.sign();
         for limb in &mut self.limbs[from..self.high] {
-            if rest == 0 {
-                break;
-            }
             *limb = limb.wrapping_add(rest);
             // Adding one goes on past a limb that became zero, subtracting one past a limb that became all ones.
             if *limb != sign_of(rest) {
                 rest = 0;
+                break;
             }
         }
-        rest
+        self.extend_sign(sign.wrapping_add(rest));
     }
 
     /// Appends `next`, the limb above the window, unless it only repeats the sign.
-    #[inline]
     fn extend_sign(&mut self, next: u64) {
         if next != self.sign() && self.high < LIMBS {
             self.limbs[self.high] = next;
@@ -237,14 +231,14 @@ impl ExactSum {
     }
 
     /// All ones if the window holds a negative number, else zero.
-    #[inline]
     fn sign(&self) -> u64 {
         self.limbs[self.low..self.high].last().map_or(0, |&top| sign_of(top))
     }
 
-    /// Widens the window to hold `at..end`: with zeros below, with the sign above.
+    /// Widens the window to hold `at..end`, as far as there are limbs: with zeros below, with the sign above.
     #[cold]
     fn cover(&mut self, at: usize, end: usize) {
+        let end = end.min(LIMBS);
         if self.low == self.high {
             (self.low, self.high) = (at, at);
         }

@@ -82,7 +82,7 @@ impl ExactSum {
         if !is_trimmed(limbs) {
             return None;
         }
-        self.add_limbs(at, limbs);
+        self.add_limbs(at, limbs, false);
         Some(())
     }
 }

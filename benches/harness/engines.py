@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
-from .contract import Answer, Run
+from .contract import QUERIES, Answer, Run
 
 OURS: Final = "tailrace"
 ORACLE: Final = "duckdb"
@@ -39,17 +39,16 @@ class Engine:
         return importlib.metadata.version(self.name)
 
 
-_QUERIES: Final = ("q4", "q9", "q18", "q20")
 _OWN: Final = ("growth", "memory", "import", "create_view")
 
 ENGINES: Final = {
     engine.name: engine
     for engine in (
-        Engine(OURS, "tailrace_runs", (*_QUERIES, "churn", "join3", "closure", "sort", *_OWN)),
-        Engine(ORACLE, "duckdb_peer", (*_QUERIES, "churn", "join3", "closure")),
-        Engine("polars", "polars_peer", (*_QUERIES, "churn", "sort")),
-        Engine("pathway", "pathway_peer", (*_QUERIES, "churn", "closure")),
-        Engine("bytewax", "bytewax_peer", (*_QUERIES, "churn")),
+        Engine(OURS, "tailrace_runs", (*QUERIES, "churn", "join3", "closure", "sort", *_OWN)),
+        Engine(ORACLE, "duckdb_peer", (*QUERIES, "churn", "join3", "closure")),
+        Engine("polars", "polars_peer", (*QUERIES, "churn", "sort")),
+        Engine("pathway", "pathway_peer", (*QUERIES, "churn", "closure")),
+        Engine("bytewax", "bytewax_peer", (*QUERIES, "churn")),
     )
 }
 BENCHES: Final = ENGINES[OURS].benches

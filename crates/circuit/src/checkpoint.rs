@@ -25,7 +25,10 @@ impl Circuit {
     /// The committed state.
     pub fn checkpoint(&self) -> Checkpoint {
         let nodes = self.scope.live().map(|node| (node.id, node.operation.operator().checkpoint()));
-        Checkpoint { step: self.current_step(), nodes: nodes.filter(|(_, state)| !state.is_empty()).collect() }
+        Checkpoint {
+            step: self.current_step(),
+            nodes: nodes.filter(|(_, state)| !state.is_empty()).collect(),
+        }
     }
 
     /// Replaces the state of a circuit that was built in the same way. If it fails the circuit should be thrown away.

@@ -55,7 +55,11 @@ impl Circuit {
     }
 
     /// Adds a sink.
-    pub fn add_sink(&mut self, operator: Box<dyn SinkOperator>, input: StreamId) -> Result<NodeId, GraphError> {
+    pub fn add_sink(
+        &mut self,
+        operator: Box<dyn SinkOperator>,
+        input: StreamId,
+    ) -> Result<NodeId, GraphError> {
         let schema = SchemaRef::new(Schema::empty());
         self.scope.add(Operation::Sink(operator), vec![input], schema).map(StreamId::node)
     }

@@ -88,7 +88,8 @@ impl Scope {
             if *reads > 1 {
                 continue;
             }
-            let node = self.node(id).ok_or_else(|| self.blame(id, OperatorError::Missing { what: "stream" }))?;
+            let node =
+                self.node(id).ok_or_else(|| self.blame(id, OperatorError::Missing { what: "stream" }))?;
             self.current.set(Some(id));
             match at_hand(node).map_err(|error| self.blame(id, error))? {
                 Some(content) => {
@@ -116,7 +117,8 @@ impl Scope {
     /// Puts the contents of what the `fresh` nodes read from others where they will look for it.
     fn place_contents(&mut self, fresh: &BTreeSet<NodeId>, ctx: &Context<'_>) -> Result<(), CircuitError> {
         let inputs = fresh.iter().filter_map(|id| self.node(*id)).flat_map(|node| &node.inputs);
-        let read: BTreeSet<NodeId> = inputs.map(|input| input.node()).filter(|id| !fresh.contains(id)).collect();
+        let read: BTreeSet<NodeId> =
+            inputs.map(|input| input.node()).filter(|id| !fresh.contains(id)).collect();
         let read: Vec<NodeId> = read.into_iter().collect();
         let contents = self.integrals(&read, ctx)?;
         for (id, content) in read.into_iter().zip(contents) {
@@ -135,7 +137,11 @@ impl Memo {
         let missing = OperatorError::Missing { what: "content" };
         let reads = self.reads.entry(id).or_default();
         *reads = reads.saturating_sub(1);
-        if *reads == 0 { self.contents.remove(&id).ok_or(missing) } else { self.contents.get(&id).cloned().ok_or(missing) }
+        if *reads == 0 {
+            self.contents.remove(&id).ok_or(missing)
+        } else {
+            self.contents.get(&id).cloned().ok_or(missing)
+        }
     }
 }
 

@@ -41,7 +41,8 @@ pub use metrics::Metrics;
 pub use nested::Subcircuit;
 pub use node::{NodeId, StreamId};
 pub use operator::{
-    BinaryOperator, NaryOperator, Operator, SinkOperator, SourceOperator, StateSize, TernaryOperator, UnaryOperator,
+    BinaryOperator, NaryOperator, Operator, SinkOperator, SourceOperator, StateSize, TernaryOperator,
+    UnaryOperator,
 };
 pub use output::StepOutput;
 pub use scope::Scope;

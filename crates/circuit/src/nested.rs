@@ -102,7 +102,8 @@ impl Subcircuit {
     fn load(&mut self, inputs: Vec<Input<'_>>) -> Result<(), OperatorError> {
         for (stream, input) in self.imports.iter().zip(inputs) {
             let changed = !input.is_empty();
-            let Some(Node { operation: Operation::Import(import), .. }) = self.scope.node_mut(stream.node()) else {
+            let Some(Node { operation: Operation::Import(import), .. }) = self.scope.node_mut(stream.node())
+            else {
                 continue;
             };
             if !import.is_held() {
@@ -120,7 +121,9 @@ impl Subcircuit {
     /// Lets go of the outer values, which others may want to change in place once the step commits.
     fn unload(&mut self) {
         for stream in &self.imports {
-            if let Some(Node { operation: Operation::Import(import), .. }) = self.scope.node_mut(stream.node()) {
+            if let Some(Node { operation: Operation::Import(import), .. }) =
+                self.scope.node_mut(stream.node())
+            {
                 import.unload();
             }
         }
@@ -152,7 +155,9 @@ impl Subcircuit {
 
     fn within_limit(&self, next: Iteration) -> Result<Iteration, OperatorError> {
         match self.limit {
-            Some(limit) if next.0 >= limit => Err(OperatorError::IterationLimit { limit, relation: self.relation() }),
+            Some(limit) if next.0 >= limit => {
+                Err(OperatorError::IterationLimit { limit, relation: self.relation() })
+            }
             _ => Ok(next),
         }
     }
@@ -164,7 +169,9 @@ impl Subcircuit {
     /// Adds the exported changes of this iteration to their sums.
     fn gather(&self, sums: &mut [Vec<ChangeBatch>]) -> Result<(), OperatorError> {
         for (stream, sum) in self.exports.iter().zip(sums) {
-            let Some(value) = self.scope.node(stream.node()).and_then(|node| node.value.as_ref()) else { continue };
+            let Some(value) = self.scope.node(stream.node()).and_then(|node| node.value.as_ref()) else {
+                continue;
+            };
             if !value.is_empty() {
                 sum.push(value.as_changes()?.clone());
             }
@@ -173,7 +180,8 @@ impl Subcircuit {
     }
 
     fn add_up(&self, sums: Vec<Vec<ChangeBatch>>) -> Result<Value, OperatorError> {
-        let add = |(stream, mut batches): (&StreamId, Vec<ChangeBatch>)| match (batches.len(), batches.pop()) {
+        let add = |(stream, mut batches): (&StreamId, Vec<ChangeBatch>)| match (batches.len(), batches.pop())
+        {
             (1, Some(batch)) => Ok(batch),
             (_, last) => {
                 batches.extend(last);
@@ -200,7 +208,8 @@ impl Operator for Subcircuit {
     }
 
     fn idle(&self) -> Option<Value> {
-        let empty = |stream: &StreamId| Some(ChangeBatch::empty(self.scope.known(*stream).ok()?.schema.clone()));
+        let empty =
+            |stream: &StreamId| Some(ChangeBatch::empty(self.scope.known(*stream).ok()?.schema.clone()));
         self.exports.iter().map(empty).collect::<Option<_>>().map(Value::Many)
     }
 

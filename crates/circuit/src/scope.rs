@@ -86,7 +86,12 @@ impl Scope {
     }
 
     /// Output `index` of a nested scope as a stream.
-    pub fn select(&mut self, nested: StreamId, index: usize, schema: SchemaRef) -> Result<StreamId, GraphError> {
+    pub fn select(
+        &mut self,
+        nested: StreamId,
+        index: usize,
+        schema: SchemaRef,
+    ) -> Result<StreamId, GraphError> {
         self.add(Operation::Select(Select { index }), vec![nested], schema)
     }
 

@@ -99,7 +99,9 @@ impl Scope {
         let id = self.current.get().unwrap_or(NodeId(0));
         let inner = self.node(id).and_then(|node| node.operation.operator().subcircuit());
         let error = match inner {
-            Some(inner) if inner.current.get().is_some() => OperatorError::Nested(Box::new(inner.blame_panic(panic))),
+            Some(inner) if inner.current.get().is_some() => {
+                OperatorError::Nested(Box::new(inner.blame_panic(panic)))
+            }
             _ => OperatorError::Panicked { message: panic_message(panic) },
         };
         self.blame(id, error)
@@ -131,7 +133,9 @@ impl Scope {
                 continue;
             }
             self.touch(variable.node());
-            if let Some(Node { operation: Operation::Feedback(feedback), .. }) = self.node_mut(variable.node()) {
+            if let Some(Node { operation: Operation::Feedback(feedback), .. }) =
+                self.node_mut(variable.node())
+            {
                 feedback.feed(value);
             }
         }
@@ -186,7 +190,12 @@ impl Scope {
 
 /// Gets the inputs of `node` ready: nodes that did not run show their idle value, and streams that nobody reads after `node`
 /// give up theirs to `claimed`.
-fn claim(below: &mut [Option<Box<Node>>], node: &Node, claimed: &mut Vec<Option<Value>>, filled: &mut Vec<NodeId>) {
+fn claim(
+    below: &mut [Option<Box<Node>>],
+    node: &Node,
+    claimed: &mut Vec<Option<Value>>,
+    filled: &mut Vec<NodeId>,
+) {
     claimed.clear();
     for input in &node.inputs {
         let Some(source) = below[input.index()].as_mut() else {

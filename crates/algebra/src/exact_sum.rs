@@ -16,6 +16,11 @@
 //! array holds outside of the window is never read. So clearing is the assignment of an empty window, everyday
 //! doubles live in four limbs, and a carry or a borrow runs at most to the end of the window.
 //!
+//! # The top limb
+//! An addition first widens the window to one limb more than the addend has. So the top limb is never part of an addend; it
+//! starts as a mere sign and changes by at most one per addition or merge. It would take `2^63` of them to run over, and no check
+//! is needed: an addition of everyday doubles is three limbs added with carry, and rarely a step of the top limb.
+//!
 //! # NaN and infinities
 //! They are counted by weight, apart from the finite sum. While a count is not zero it decides the result; when the last
 //! such row is deleted, the finite sum is there again, exact.
@@ -102,8 +107,10 @@ impl ExactSum {
 
     /// Adds all terms of another sum.
     pub fn merge(&mut self, other: &ExactSum) {
-        if other.low < other.high {
-            self.add_limbs(other.low, &other.limbs[other.low..other.high], false);
+        // By the significant limbs, so that windows do not grow by merging alone.
+        let (at, digits) = other.digits();
+        if !digits.is_empty() {
+            self.add_limbs(at, digits, false);
         }
         self.specials.merge(&other.specials);
     }
@@ -117,11 +124,7 @@ impl ExactSum {
 
     /// Turns the sum into its inverse: every weight changes its sign.
     pub fn negate(&mut self) {
-        if self.low < self.high {
-            let next = !self.sign();
-            let carry = negate_limbs(&mut self.limbs[self.low..self.high]);
-            self.extend_sign(next.wrapping_add(u64::from(carry)));
-        }
+        negate_limbs(&mut self.limbs[self.low..self.high]);
         self.specials = self.specials.negated();
     }
 
@@ -190,7 +193,7 @@ impl ExactSum {
 
     /// Adds a two's complement number of at least one limb, whose lowest limb has index `at`, and one more if `carry`.
     ///
-    /// The window is kept wider than any addend, so the sign of the sum can only change by what is left to add above.
+    /// The window is kept wider than the addend: see "The top limb" above for why nothing runs over its end.
     #[inline(always)]
     fn add_limbs(&mut self, at: usize, addend: &[u64], mut carry: bool) {
         let end = at + addend.len();
@@ -209,24 +212,13 @@ impl ExactSum {
 
     /// Adds `rest`, which is one or minus one, to the limbs from `from` on. This happens when partial sums change their sign.
     #[inline(never)]
-    fn ripple(&mut self, from: usize, mut rest: u64) {
-        let sign = self.sign();
+    fn ripple(&mut self, from: usize, rest: u64) {
         for limb in &mut self.limbs[from..self.high] {
             *limb = limb.wrapping_add(rest);
             // Adding one goes on past a limb that became zero, subtracting one past a limb that became all ones.
             if *limb != sign_of(rest) {
-                rest = 0;
                 break;
             }
-        }
-        self.extend_sign(sign.wrapping_add(rest));
-    }
-
-    /// Appends `next`, the limb above the window, unless it only repeats the sign.
-    fn extend_sign(&mut self, next: u64) {
-        if next != self.sign() && self.high < LIMBS {
-            self.limbs[self.high] = next;
-            self.high += 1;
         }
     }
 
@@ -331,11 +323,10 @@ fn sign_of(limb: u64) -> u64 {
     (limb as i64 >> 63) as u64
 }
 
-/// Replaces a two's complement number by its negative; tells whether a carry is left.
-fn negate_limbs(limbs: &mut [u64]) -> bool {
+/// Replaces a two's complement number by its negative.
+fn negate_limbs(limbs: &mut [u64]) {
     let mut carry = true;
     for limb in limbs {
         (*limb, carry) = (!*limb).overflowing_add(u64::from(carry));
     }
-    carry
 }

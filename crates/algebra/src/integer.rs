@@ -124,3 +124,23 @@ fn divide(limbs: &mut [u64], divisor: u64) -> bool {
     }
     remainder != 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Integer;
+
+    /// Quotients whose first 66 bits look like a tie, so that only the remainder tells to round up. Found by search; the
+    /// expected values are those of rational arithmetic in another language.
+    #[test]
+    fn a_remainder_breaks_the_tie() {
+        let one = Integer { negative: false, magnitude: vec![1], exponent: 0 };
+        let cases = [
+            (6384276735980275136, 5639228708296360404, 2.7775928632943397e-38),
+            (7069827400481568524, 7249285746102905846, 1.9511738641791842e-38),
+            (5506180626481616722, 7315776044553233204, 2.482499352444516e-38),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(one.divided(a, b), expected, "1 / ({a} * {b})");
+        }
+    }
+}

@@ -196,3 +196,30 @@ fn everyday_sums_are_small_in_bytes() {
     check(&[(f64::NAN, 1)], 49);
     check(&[(f64::NAN, 1), (0.5, 1)], 65);
 }
+
+#[test]
+fn bytes_that_no_sum_writes_are_refused() {
+    let limbs = |header: u8, limbs: &[u64]| {
+        [vec![header], limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect()].concat()
+    };
+    let check = |bytes: Vec<u8>, accepted: bool| {
+        assert_eq!(ExactSum::read_bytes(&bytes).is_some(), accepted, "{bytes:?}")
+    };
+    check(limbs(34, &[1]), true);
+    check(limbs(34, &[]), false);
+    check(limbs(34, &[0, 1]), false);
+    check(limbs(34, &[1, 0]), false);
+    check(limbs(34, &[1 << 63, 0]), true);
+    check(limbs(34, &[1 << 63, u64::MAX]), false);
+    check(limbs(69, &[1]), true);
+    check(limbs(70, &[1]), false);
+    check(limbs(69, &[1, 1]), false);
+    check(limbs(127, &[1]), false);
+    check([limbs(34, &[1]), vec![0]].concat(), false);
+    check(limbs(0x80, &[1, 0, 0, 0, 0, 0]), true);
+    check(limbs(0x81, &[1, 0, 0, 0, 0, 0]), false);
+    check(limbs(0x80, &[0, 0, 0, 0, 0, 0]), false);
+    check(limbs(0x80, &[1, 0, 0, 0, 0]), false);
+    check(limbs(0x80 | 34, &[1, 0, 0, 0, 0, 0, 7]), true);
+    check(limbs(0x80 | 34, &[0, 0, 0, 0, 0, 0, 7]), false);
+}

@@ -17,8 +17,9 @@
 //! | [`zset`] | [`ZSet`], the plain reference Z-set that oracles compute with |
 //! | [`stream`] | reference integration, differentiation and delay over recorded streams |
 //!
-//! Invariants, stated as absences: no I/O, no Arrow, no `unsafe`, no dependency, no panic. What cannot be represented is
-//! `None`, never a wrapped number.
+//! Invariants, stated as absences: no I/O, no Arrow, no `unsafe`, no dependency, no panic. A weight or sum that cannot be
+//! represented is `None`. [`ExactSum`] and [`ZSet`] have so much room that no table fills it; their headers say how much, and
+//! what happens beyond.
 
 pub mod antichain;
 pub mod exact_sum;

@@ -4,11 +4,12 @@
 //! built in the same way leaves it as it was. Where the batches are kept is not known here.
 
 use tailrace_algebra::Step;
-use tailrace_trace::Snapshot;
+use tailrace_trace::{ChangeBatch, Snapshot};
 
 use crate::circuit::Circuit;
 use crate::error::{CircuitError, OperatorError};
-use crate::node::NodeId;
+use crate::node::{Node, NodeId};
+use crate::operation::Operation;
 use crate::operator::StateSize;
 use crate::scope::Scope;
 
@@ -19,30 +20,42 @@ pub struct Checkpoint {
     pub step: Step,
     /// The state of every node that has any, in the order of the schedule.
     pub nodes: Vec<(NodeId, Vec<Snapshot>)>,
+    /// What feedback variables will show at the next step.
+    pub pending: Vec<(NodeId, ChangeBatch)>,
 }
 
 impl Circuit {
     /// The committed state.
     pub fn checkpoint(&self) -> Checkpoint {
-        let nodes = self.scope.live().map(|node| (node.id, node.operation.operator().checkpoint()));
-        Checkpoint {
-            step: self.current_step(),
-            nodes: nodes.filter(|(_, state)| !state.is_empty()).collect(),
-        }
+        let states = self.scope.live().map(|node| (node.id, node.operation.operator().checkpoint()));
+        let nodes = states.filter(|(_, state)| !state.is_empty()).collect();
+        let pending =
+            self.scope.live().filter_map(|node| Some((node.id, pending_of(node)?.clone()))).collect();
+        Checkpoint { step: self.current_step(), nodes, pending }
     }
 
-    /// Replaces the state of a circuit that was built in the same way. If it fails the circuit should be thrown away.
+    /// Replaces the state of a new circuit that was built in the same way. If it fails the circuit should be thrown away.
     pub fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), CircuitError> {
         for (id, snapshots) in checkpoint.nodes {
-            let restored = match self.scope.node_mut(id) {
-                Some(node) => node.operation.operator_mut().restore(snapshots),
-                None => Err(OperatorError::Missing { what: "node" }),
-            };
-            restored.map_err(|error| self.scope.blame(id, error))?;
-            self.scope.plan_wake(id);
+            self.restore_node(id, |operation| operation.operator_mut().restore(snapshots))?;
         }
+        for (id, changes) in checkpoint.pending {
+            self.restore_node(id, |operation| restore_pending(operation, changes))?;
+        }
+        let nodes: Vec<NodeId> = self.scope.live().map(|node| node.id).collect();
+        nodes.into_iter().for_each(|id| self.scope.plan_wake(id));
         self.advance_to(checkpoint.step);
         Ok(())
+    }
+
+    fn restore_node(
+        &mut self,
+        id: NodeId,
+        restore: impl FnOnce(&mut Operation) -> Result<(), OperatorError>,
+    ) -> Result<(), CircuitError> {
+        let missing = Err(OperatorError::Missing { what: "node" });
+        let restored = self.scope.node_mut(id).map_or(missing, |node| restore(&mut node.operation));
+        restored.map_err(|error| self.scope.blame(id, error))
     }
 }
 
@@ -68,4 +81,19 @@ impl Scope {
         self.live().for_each(|node| total += node.operation.operator().state());
         total
     }
+}
+
+fn pending_of(node: &Node) -> Option<&ChangeBatch> {
+    match &node.operation {
+        Operation::Feedback(feedback) => feedback.pending(),
+        _ => None,
+    }
+}
+
+fn restore_pending(operation: &mut Operation, changes: ChangeBatch) -> Result<(), OperatorError> {
+    match operation {
+        Operation::Feedback(feedback) => feedback.restore_pending(changes),
+        _ => return Err(OperatorError::Missing { what: "feedback variable" }),
+    }
+    Ok(())
 }

@@ -8,6 +8,7 @@
 //! iterations and both are dropped when the clock starts again.
 
 use tailrace_algebra::Iteration;
+use tailrace_trace::ChangeBatch;
 
 use crate::context::Moment;
 use crate::error::OperatorError;
@@ -18,24 +19,34 @@ use crate::value::Value;
 #[derive(Debug, Default)]
 pub(crate) struct Feedback {
     depth: u32,
-    visible: Option<Value>,
-    fed: Option<Value>,
+    visible: Option<ChangeBatch>,
+    fed: Option<ChangeBatch>,
 }
 
 impl Feedback {
     /// What was fed at the tick before.
     pub(crate) fn send(&self) -> Option<Value> {
-        self.visible.clone()
+        self.visible.clone().map(Value::Changes)
     }
 
     /// Takes what the next tick shall see.
-    pub(crate) fn feed(&mut self, value: Value) {
-        self.fed = Some(value);
+    pub(crate) fn feed(&mut self, changes: ChangeBatch) {
+        self.fed = Some(changes);
     }
 
     /// An iteration of a nested scope is over.
     pub(crate) fn advance(&mut self) {
         self.visible = self.fed.take();
+    }
+
+    /// What the next step will see.
+    pub(crate) fn pending(&self) -> Option<&ChangeBatch> {
+        self.visible.as_ref()
+    }
+
+    /// Replaces what the next step will see.
+    pub(crate) fn restore_pending(&mut self, changes: ChangeBatch) {
+        self.visible = Some(changes);
     }
 
     fn is_nested(&self) -> bool {

@@ -49,8 +49,7 @@ impl Circuit {
             for id in fresh {
                 scope.evaluate(id, ctx, &mut watch)?;
             }
-            scope.feed_back();
-            Ok(())
+            scope.feed_back()
         })
     }
 }

@@ -34,8 +34,7 @@ impl Scope {
                 self.queue_readers(id);
             }
         }
-        self.feed_back();
-        Ok(())
+        self.feed_back()
     }
 
     /// Evaluates one node and gives the rows it wrote.
@@ -125,20 +124,23 @@ impl Scope {
     }
 
     /// Hands what was fed in this tick to the feedback variables.
-    pub(crate) fn feed_back(&mut self) {
+    pub(crate) fn feed_back(&mut self) -> Result<(), CircuitError> {
         for place in 0..self.feedbacks.len() {
             let (variable, stream) = self.feedbacks[place];
-            let Some(value) = self.node(stream.node()).and_then(|node| node.value.clone()) else { continue };
-            if value.is_empty() {
-                continue;
-            }
+            let fed = self
+                .node(stream.node())
+                .and_then(|node| node.value.as_ref())
+                .filter(|value| !value.is_empty());
+            let Some(value) = fed else { continue };
+            let changes = value.as_changes().map_err(|error| self.blame(variable.node(), error))?.clone();
             self.touch(variable.node());
             if let Some(Node { operation: Operation::Feedback(feedback), .. }) =
                 self.node_mut(variable.node())
             {
-                feedback.feed(value);
+                feedback.feed(changes);
             }
         }
+        Ok(())
     }
 
     fn run(&mut self, id: NodeId, ctx: &Context<'_>, watch: &mut Instant) -> Result<usize, OperatorError> {

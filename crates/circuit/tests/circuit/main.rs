@@ -6,6 +6,7 @@
 mod mock;
 mod mock_timed;
 
+mod checkpoints_restore_the_state;
 mod contents_equal_the_sum_of_changes;
 mod errors_name_the_node;
 mod feedback_delays_by_one_step;

@@ -99,3 +99,22 @@ fn a_builder_gives_every_worker_the_same_circuit() {
     let worker = std::thread::spawn(move || first.nodes().count());
     assert_eq!(worker.join().unwrap(), second.nodes().count());
 }
+
+#[test]
+fn a_step_in_a_wide_circuit_touches_only_its_own_nodes() {
+    let mut circuit = Circuit::new();
+    let log = Log::default();
+    let mut tables = Vec::new();
+    for _ in 0..600 {
+        let table = circuit.add_source(Box::new(Table::default()), schema()).unwrap();
+        let chain = (0..4).fold(table, |stream, _| {
+            circuit.add_unary(FlatMap::identity("a", &log), stream, schema()).unwrap()
+        });
+        tables.push((table, chain));
+    }
+    circuit.step([(tables[311].0, batch(&[(1, 1)]))]).unwrap();
+    let ran: Vec<_> =
+        circuit.nodes().filter(|node| node.metrics().evaluations > 0).map(|node| node.id()).collect();
+    assert_eq!(ran.len(), 5);
+    assert_eq!((ran[0], ran[4]), (tables[311].0.node(), tables[311].1.node()));
+}

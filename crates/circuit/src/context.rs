@@ -3,7 +3,8 @@
 //! **Promise.** Everything an operator may know about its surroundings comes through [`Context`]: nothing is global, so a
 //! circuit can be built once per worker. Time has one number per level of nesting; [`Context::outer`] leads outwards.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tailrace_algebra::{Iteration, Step};
@@ -35,8 +36,20 @@ pub struct Context<'a> {
 /// A flag that one thread raises to make a step on another one end early, rolled back.
 ///
 /// Clones share the flag. The circuit never lowers it: whoever raised it decides when it is over.
-#[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+///
+/// A host that cannot raise it from another thread (a Python interpreter delivers signals on its main thread only) gives a
+/// [poll](Interrupt::set_poll): a function that is asked at every check whether the step should end.
+#[derive(Clone, Default)]
+pub struct Interrupt(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    raised: AtomicBool,
+    poll: OnceLock<Poll>,
+}
+
+/// Asked at every check whether the step should end.
+pub type Poll = Box<dyn Fn() -> bool + Send + Sync>;
 
 impl Moment {
     /// A moment of the outermost scope.
@@ -81,21 +94,35 @@ impl<'a> Context<'a> {
 impl Interrupt {
     /// Asks the running step to end.
     pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.raised.store(true, Ordering::Relaxed);
     }
 
     /// Allows steps again.
     pub fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.raised.store(false, Ordering::Relaxed);
     }
 
     /// Whether the running step was asked to end.
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.raised.load(Ordering::Relaxed)
     }
 
     /// Fails if the running step was asked to end.
     pub fn check(&self) -> Result<(), OperatorError> {
+        if self.0.poll.get().is_some_and(|poll| poll()) {
+            self.raise();
+        }
         if self.is_raised() { Err(OperatorError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Sets the function that is asked at every check; it must be cheap. It is set once, later calls do nothing.
+    pub fn set_poll(&self, poll: Poll) {
+        let _ = self.0.poll.set(poll);
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Interrupt({})", self.is_raised())
     }
 }

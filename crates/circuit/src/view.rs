@@ -2,6 +2,8 @@
 
 use arrow_schema::SchemaRef;
 
+use tailrace_trace::Snapshot;
+
 use crate::metrics::Metrics;
 use crate::nested::Subcircuit;
 use crate::node::{Node, NodeId, StreamId};
@@ -76,6 +78,11 @@ impl<'a> NodeView<'a> {
     /// What it keeps.
     pub fn state(&self) -> StateSize {
         self.node.operation.operator().state()
+    }
+
+    /// The traces it keeps, as of the last commit.
+    pub fn snapshots(&self) -> Vec<Snapshot> {
+        self.node.operation.operator().checkpoint()
     }
 
     /// The scope inside it.

@@ -1,1 +1,23 @@
-//! placeholder
+//! From programs to circuits: scalar expressions, the plan, and its lowering.
+//!
+//! A typed program builds a [`Plan`] node by node; every node checks names and types at once. A plan is a value: it holds expressions over column
+//! positions and knows its schema. [`Lowering`] adds its operators to a circuit, equal sub-plans once. This crate plans; it never executes.
+
+mod bind;
+mod describe;
+mod error;
+mod functions;
+mod lower;
+mod lower_join;
+mod lower_recursion;
+mod plan;
+mod plan_builder;
+mod user_function;
+
+pub use bind::{bind, bind_in_join, type_of};
+pub use error::PlanError;
+pub use functions::scalar_function;
+pub use lower::{Lowered, Lowering, row_index_order};
+pub use plan::{JoinKind, Observer, Plan, PlanKind, RelationId};
+pub use plan_builder::{AggregateExpr, OrderExpr, WindowExpr};
+pub use user_function::{ArrayFunction, BoxError, RowFunction, UserFunction, user_function};

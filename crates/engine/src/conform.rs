@@ -1,0 +1,140 @@
+//! Conforming: rows as they come are matched to a table's columns by name, cast where nothing can be lost, and checked.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
+use arrow_buffer::ScalarBuffer;
+use arrow_cast::display::array_value_to_string;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field};
+use tailrace_trace::{TraceError, external_type, normal_array, normal_type};
+
+use crate::EngineError;
+use crate::table::Table;
+
+/// The column that carries the weight of raw changes.
+pub(crate) const WEIGHT: &str = "_weight";
+
+impl Table {
+    /// All columns of the layout; those that are not given are NULL where they may be.
+    pub(crate) fn whole_rows(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
+        self.refuse_unknown(rows)?;
+        self.order.iter().map(|column| self.column_or_null(rows, *column)).collect()
+    }
+
+    /// The key columns.
+    pub(crate) fn keys(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
+        self.refuse_unknown(rows)?;
+        self.key.iter().map(|column| self.given(rows, *column)?.ok_or_else(|| self.missing(rows, *column))).collect()
+    }
+
+    /// The columns of the layout that are given, None for the others.
+    pub(crate) fn some_columns(&self, rows: &RecordBatch) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+        self.refuse_unknown(rows)?;
+        self.order.iter().map(|column| self.given(rows, *column)).collect()
+    }
+
+    /// The column of weights.
+    pub(crate) fn weights(&self, rows: &RecordBatch) -> Result<ScalarBuffer<i64>, EngineError> {
+        let field = Field::new(WEIGHT, DataType::Int64, false);
+        let Some(column) = rows.column_by_name(WEIGHT) else {
+            let given = names(rows);
+            return Err(EngineError::MissingColumn { table: self.name.clone(), column: WEIGHT.to_owned(), given });
+        };
+        Ok(self.conform(column, &field)?.as_primitive::<Int64Type>().values().clone())
+    }
+
+    fn refuse_unknown(&self, rows: &RecordBatch) -> Result<(), EngineError> {
+        for field in rows.schema_ref().fields() {
+            if field.name() != WEIGHT && self.schema.index_of(field.name()).is_err() {
+                let (table, column) = (self.name.clone(), field.name().clone());
+                return Err(EngineError::UnknownColumn { table, column, choices: self.columns() });
+            }
+        }
+        Ok(())
+    }
+
+    fn column_or_null(&self, rows: &RecordBatch, column: usize) -> Result<ArrayRef, EngineError> {
+        if let Some(array) = self.given(rows, column)? {
+            return Ok(array);
+        }
+        let field = self.schema.field(column);
+        if !field.is_nullable() {
+            return Err(self.missing(rows, column));
+        }
+        Ok(new_null_array(field.data_type(), rows.num_rows()))
+    }
+
+    fn missing(&self, rows: &RecordBatch, column: usize) -> EngineError {
+        let column = self.schema.field(column).name().clone();
+        EngineError::MissingColumn { table: self.name.clone(), column, given: names(rows) }
+    }
+
+    fn given(&self, rows: &RecordBatch, column: usize) -> Result<Option<ArrayRef>, EngineError> {
+        let field = self.schema.field(column);
+        rows.column_by_name(field.name()).map(|array| self.conform(array, field)).transpose()
+    }
+
+    /// The column in the field's type, without NULLs if the field has none.
+    fn conform(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
+        let normal = normal_type(array.data_type());
+        let array = if normal.equals_datatype(field.data_type()) {
+            normal_array(array)?
+        } else if lossless(&normal, field.data_type()) {
+            self.cast(array, field)?
+        } else {
+            return Err(self.wrong_type(field, external_type(&normal).to_string(), None));
+        };
+        if !field.is_nullable() && array.null_count() > 0 {
+            let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0);
+            return Err(EngineError::NotNull { table: self.name.clone(), column: field.name().clone(), row });
+        }
+        // The nullability of nested fields may differ from the declared one; the data does not.
+        Ok(if array.data_type() == field.data_type() { array } else { arrow_cast::cast(&array, field.data_type()).map_err(TraceError::from)? })
+    }
+
+    fn cast(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
+        let safe = CastOptions { safe: true, ..CastOptions::default() };
+        let cast = cast_with_options(array, field.data_type(), &safe).map_err(TraceError::from)?;
+        if cast.null_count() > array.null_count() {
+            let row = (0..array.len()).find(|row| cast.is_null(*row) && array.is_valid(*row)).unwrap_or(0);
+            let value = array_value_to_string(array, row).map_err(TraceError::from)?;
+            return Err(self.wrong_type(field, format!("{value}, which does not fit"), Some(row)));
+        }
+        Ok(normal_array(&cast)?)
+    }
+
+    fn wrong_type(&self, field: &Field, found: String, row: Option<usize>) -> EngineError {
+        let expected = external_type(field.data_type()).to_string();
+        EngineError::ColumnType { table: self.name.clone(), column: field.name().clone(), expected, found, row }
+    }
+}
+
+/// Whether values of one type may stand for values of another, each value checked: numbers of other widths, times of other units, never text for a number.
+fn lossless(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Date32, Date64, Decimal128, Decimal256, Duration, FixedSizeBinary, List, Null, Struct, Time32, Time64, Timestamp};
+    let exact = |data_type: &DataType| data_type.is_integer() || matches!(data_type, Decimal128(..) | Decimal256(..));
+    match (from, to) {
+        (Null, _) => true,
+        (from, to) if from.is_integer() && to.is_numeric() => true,
+        (from, to) if exact(from) && exact(to) => true,
+        (from, to) if from.is_floating() && to.is_floating() => true,
+        (Timestamp(_, a), Timestamp(_, b)) => a.is_some() == b.is_some(),
+        (Date32 | Date64, Date32 | Date64) | (Time32(_) | Time64(_), Time32(_) | Time64(_)) | (Duration(_), Duration(_)) => true,
+        (DataType::BinaryView, FixedSizeBinary(_)) | (FixedSizeBinary(_), DataType::BinaryView) => true,
+        (List(a), List(b)) => a.data_type().equals_datatype(b.data_type()) || lossless(a.data_type(), b.data_type()),
+        (Struct(a), Struct(b)) => {
+            let fits = |(x, y): (&Arc<Field>, &Arc<Field>)| {
+                x.name() == y.name() && (x.data_type().equals_datatype(y.data_type()) || lossless(x.data_type(), y.data_type()))
+            };
+            a.len() == b.len() && a.iter().zip(b.iter()).all(fits)
+        }
+        _ => false,
+    }
+}
+
+fn names(rows: &RecordBatch) -> Vec<String> {
+    rows.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+}

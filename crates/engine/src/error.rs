@@ -1,0 +1,149 @@
+//! What can go wrong with a database. Every message names the table and, where there is one, the column, the row and the choices.
+
+use tailrace_circuit::{CircuitError, GraphError, OperatorError};
+use tailrace_sql::PlanError;
+use tailrace_trace::TraceError;
+use thiserror::Error;
+
+/// Why a call was refused. The database is as it was before the call.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// A table that does not exist.
+    #[error("table '{name}' does not exist. Tables: {}", list(choices))]
+    UnknownTable {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        choices: Vec<String>,
+    },
+    /// A view that does not exist.
+    #[error("view '{name}' does not exist. Views: {}", list(choices))]
+    UnknownView {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        choices: Vec<String>,
+    },
+    /// A name that is taken.
+    #[error("'{name}' exists already as a {kind}{}", if detail.is_empty() { String::new() } else { format!(": {detail}") })]
+    Exists {
+        /// The name.
+        name: String,
+        /// Table or view.
+        kind: &'static str,
+        /// What differs.
+        detail: String,
+    },
+    /// A table that views read.
+    #[error("table '{name}' is read by: {}", list(views))]
+    InUse {
+        /// The table.
+        name: String,
+        /// Its readers.
+        views: Vec<String>,
+    },
+    /// A column that the table does not have.
+    #[error("table '{table}' has no column '{column}'. Existing columns: {}", list(choices))]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// What was given.
+        column: String,
+        /// What there is.
+        choices: Vec<String>,
+    },
+    /// A column that is needed and was not given.
+    #[error("column '{column}' of table '{table}' is missing; given: {}", list(given))]
+    MissingColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What was given.
+        given: Vec<String>,
+    },
+    /// A column of another type.
+    #[error("column '{column}' of table '{table}' has type {expected}, got {found}{}", at(*row))]
+    ColumnType {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The type of the column.
+        expected: String,
+        /// The type or value that came.
+        found: String,
+        /// The first row that does not fit.
+        row: Option<usize>,
+    },
+    /// NULL where none may be.
+    #[error("column '{column}' of table '{table}' is NOT NULL, but row {row} is NULL")]
+    NotNull {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The row.
+        row: usize,
+    },
+    /// A key that is there already.
+    #[error("table '{table}': row {row} of the insert has key {key}, which exists already; use upsert to replace it")]
+    DuplicateKey {
+        /// The table.
+        table: String,
+        /// The row.
+        row: usize,
+        /// The key.
+        key: String,
+    },
+    /// A key or row that is not there.
+    #[error("table '{table}': row {row} of the {operation} has key {key}, which does not exist")]
+    KeyNotFound {
+        /// The table.
+        table: String,
+        /// insert, update, delete.
+        operation: &'static str,
+        /// The row.
+        row: usize,
+        /// The key.
+        key: String,
+    },
+    /// Weighted changes that leave a table in a state no table can be in.
+    #[error("table '{table}': after the weighted changes row {key} would have weight {weight}; {rule}")]
+    BadWeight {
+        /// The table.
+        table: String,
+        /// The row or key.
+        key: String,
+        /// Its weight.
+        weight: i64,
+        /// What must hold.
+        rule: &'static str,
+    },
+    /// An operation that this table does not offer.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A program that cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A step that failed.
+    #[error(transparent)]
+    Step(#[from] CircuitError),
+    /// The graph refused a change.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// Batches refused their work.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// An operator refused its specification.
+    #[error(transparent)]
+    Operator(#[from] OperatorError),
+}
+
+fn list(choices: &[String]) -> String {
+    if choices.is_empty() { "none".to_owned() } else { choices.join(", ") }
+}
+
+fn at(row: Option<usize>) -> String {
+    row.map_or_else(String::new, |row| format!(" in row {row}"))
+}

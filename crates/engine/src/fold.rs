@@ -1,0 +1,287 @@
+//! Folding: the operations of one batch on one table become one change of it.
+//!
+//! Operations are taken in order. Each sees the table as the earlier ones of its batch left it: the committed rows and the pending changes, which are
+//! looked at together. An update is minus the old row, plus the new one; what cancels is gone when the pending changes are added up, so an
+//! update that changes nothing changes nothing. Nothing here touches the database: a batch that is refused has left no trace.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_select::concat::concat;
+use arrow_select::interleave::interleave;
+use arrow_select::take::take;
+use tailrace_trace::{DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, locate, lookup_sums, sort_rows};
+
+use crate::table::Table;
+use crate::{EngineError, OperationKind};
+
+/// The pending change of one table.
+pub(crate) struct Fold<'a> {
+    table: &'a Table,
+    /// Committed rows and pending changes.
+    current: Snapshot,
+    pending: Vec<Arc<IndexedBatch>>,
+    /// Whether raw weights came in, so that the result must be checked.
+    raw: bool,
+}
+
+impl<'a> Fold<'a> {
+    pub(crate) fn new(table: &'a Table, committed: Snapshot) -> Self {
+        Self { table, current: committed, pending: Vec::new(), raw: false }
+    }
+
+    /// Folds one operation in.
+    pub(crate) fn apply(&mut self, kind: OperationKind, rows: &RecordBatch) -> Result<(), EngineError> {
+        if rows.num_rows() == 0 {
+            return self.table.some_columns(rows).map(drop);
+        }
+        match kind {
+            OperationKind::Weighted => self.weighted(rows),
+            OperationKind::Insert if !self.table.has_key() => self.add_rows(&self.table.whole_rows(rows)?, 1),
+            OperationKind::Delete if !self.table.has_key() => self.delete_rows(rows),
+            OperationKind::Insert => self.replace(self.table.whole_rows(rows)?, kind),
+            OperationKind::Upsert if self.table.has_key() => self.replace(self.table.whole_rows(rows)?, kind),
+            OperationKind::Update if self.table.has_key() => self.update(rows),
+            OperationKind::Delete => self.delete_keys(rows),
+            OperationKind::Upsert | OperationKind::Update => {
+                let (name, table) = (kind.name(), &self.table.name);
+                Err(EngineError::Unsupported(format!("{name} needs a key, and table '{table}' has none: use insert and delete")))
+            }
+        }
+    }
+
+    /// The change of the table, consolidated; None if nothing changes.
+    pub(crate) fn finish(self) -> Result<Option<Arc<IndexedBatch>>, EngineError> {
+        let change = Snapshot::new(Arc::clone(&self.table.layout), self.pending.clone()).consolidate()?;
+        if self.raw {
+            self.check(&change)?;
+        }
+        Ok((!change.is_empty()).then_some(change))
+    }
+
+    fn push(&mut self, batch: IndexedBatch) {
+        let batch = Arc::new(batch);
+        self.current = self.current.with(&batch);
+        self.pending.push(batch);
+    }
+
+    fn add_rows(&mut self, columns: &[ArrayRef], weight: i64) -> Result<(), EngineError> {
+        let weights = vec![weight; columns.first().map_or(0, |column| column.len())];
+        self.push(IndexedBatch::build(&self.table.layout, columns, &[DiffColumn::Weight(weights.into())])?);
+        Ok(())
+    }
+
+    fn weighted(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
+        let weights = self.table.weights(rows)?;
+        let columns = self.table.whole_rows(rows)?;
+        self.push(IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights)])?);
+        self.raw = true;
+        Ok(())
+    }
+
+    /// Rows of a table without a key: each must be there at least as often as it is deleted.
+    fn delete_rows(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
+        let columns = self.table.whole_rows(rows)?;
+        let weights = vec![-1; rows.num_rows()];
+        let batch = IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights.into())])?;
+        let present = total_weights(&self.current, &batch)?;
+        if let Some(at) = (0..batch.len()).find(|row| present[*row] + batch.weights()[*row] < 0) {
+            let key = self.table.show_key(batch.columns(), at)?;
+            let row = first_equal(&columns, batch.columns(), at)?;
+            return Err(EngineError::KeyNotFound { table: self.table.name.clone(), operation: "delete", row, key });
+        }
+        self.push(batch);
+        Ok(())
+    }
+
+    /// Insert and upsert: new rows by key.
+    fn replace(&mut self, columns: Vec<ArrayRef>, kind: OperationKind) -> Result<(), EngineError> {
+        let key_len = self.table.layout.key_len();
+        let keyed = Keyed::new(&columns[..key_len], columns[0].len())?;
+        if kind == OperationKind::Insert
+            && let Some(row) = keyed.repeated
+        {
+            return Err(self.duplicate(&columns[..key_len], row)?);
+        }
+        let existing = self.existing(&keyed.keys)?;
+        if kind == OperationKind::Insert
+            && let Some((place, _)) = existing.first()
+        {
+            return Err(self.duplicate(&columns[..key_len], keyed.rows.value(*place) as usize)?);
+        }
+        let new = columns.iter().map(|column| Ok(take(column, &keyed.rows, None)?)).collect::<Result<Vec<_>, TraceError>>()?;
+        self.exchange(&existing, Some(new))
+    }
+
+    fn update(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
+        let keyed = Keyed::new(&self.table.keys(rows)?, rows.num_rows())?;
+        let existing = self.all_existing(&keyed, &self.table.keys(rows)?, OperationKind::Update)?;
+        let old = self.rows_at(&existing)?;
+        let given = self.table.some_columns(rows)?;
+        let pick = |(old, given): (&ArrayRef, &Option<ArrayRef>)| match given {
+            Some(column) => Ok(take(column, &keyed.rows, None)?),
+            None => Ok(Arc::clone(old)),
+        };
+        let new = old.iter().zip(&given).map(pick).collect::<Result<Vec<_>, TraceError>>()?;
+        self.exchange(&existing, Some(new))
+    }
+
+    fn delete_keys(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
+        let keys = self.table.keys(rows)?;
+        let keyed = Keyed::new(&keys, rows.num_rows())?;
+        if let Some(row) = keyed.repeated {
+            return Err(self.not_found(&keys, row, OperationKind::Delete)?);
+        }
+        let existing = self.all_existing(&keyed, &keys, OperationKind::Delete)?;
+        self.check_whole_rows(rows, &keyed, &existing)?;
+        self.exchange(&existing, None)
+    }
+
+    /// A delete by whole rows of a table with a key must name the rows as they are.
+    fn check_whole_rows(&self, rows: &RecordBatch, keyed: &Keyed, existing: &[(usize, Entry)]) -> Result<(), EngineError> {
+        let given = self.table.some_columns(rows)?;
+        let key_len = self.table.layout.key_len();
+        if given[key_len..].iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let old = self.rows_at(existing)?;
+        for (old, given) in old.iter().zip(&given).skip(key_len) {
+            let Some(given) = given else { continue };
+            let given = take(given, &keyed.rows, None).map_err(TraceError::from)?;
+            let comparator = tailrace_trace::RowComparator::try_new(std::slice::from_ref(old), std::slice::from_ref(&given))?;
+            if let Some(place) = (0..old.len()).find(|row| comparator.compare(*row, *row).is_ne()) {
+                return Err(self.not_found(&self.table.keys(rows)?, keyed.rows.value(place) as usize, OperationKind::Delete)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Minus the old rows, plus the new ones, which are sorted by key.
+    fn exchange(&mut self, old: &[(usize, Entry)], new: Option<Vec<ArrayRef>>) -> Result<(), EngineError> {
+        let layout = &self.table.layout;
+        let Some(new) = new else {
+            let old = self.rows_at(old)?;
+            return self.add_rows(&old, -1);
+        };
+        let added = new[0].len();
+        if old.is_empty() {
+            let weights = DiffColumn::Weight(vec![1; added].into());
+            self.push(IndexedBatch::from_sorted(layout, new, vec![weights])?);
+            return Ok(());
+        }
+        let gone = self.rows_at(old)?;
+        let both = |(gone, new): (&ArrayRef, &ArrayRef)| Ok(concat(&[gone.as_ref(), new.as_ref()])?);
+        let columns = gone.iter().zip(&new).map(both).collect::<Result<Vec<_>, TraceError>>()?;
+        let weights: Vec<i64> = std::iter::repeat_n(-1, old.len()).chain(std::iter::repeat_n(1, added)).collect();
+        self.push(IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.into())])?);
+        Ok(())
+    }
+
+    /// The row of each key that exists: the place of the key and where the row is.
+    fn existing(&self, keys: &[ArrayRef]) -> Result<Vec<(usize, Entry)>, EngineError> {
+        let count = keys.first().map_or(0, |column| column.len());
+        let starts: Vec<u32> = (0..=count as u32).collect();
+        let batches = self.current.batches();
+        let found = batches.iter().map(|batch| locate(keys, &starts, batch)).collect::<Result<Vec<_>, _>>()?;
+        let groups = GroupCursor::new(batches);
+        let mut existing = Vec::new();
+        for key in 0..count {
+            if found.iter().all(|ranges| ranges[key].is_empty()) {
+                continue;
+            }
+            let mut walk = groups.walk(found.iter().map(|ranges| ranges[key].clone()), false);
+            while let Some(entry) = walk.next_entry()? {
+                existing.push((key, entry));
+            }
+        }
+        Ok(existing)
+    }
+
+    /// The same where every key must exist.
+    fn all_existing(&self, keyed: &Keyed, keys: &[ArrayRef], kind: OperationKind) -> Result<Vec<(usize, Entry)>, EngineError> {
+        let existing = self.existing(&keyed.keys)?;
+        if existing.len() < keyed.rows.len() {
+            let missing = (0..keyed.rows.len()).find(|place| existing.binary_search_by_key(place, |(key, _)| *key).is_err()).unwrap_or(0);
+            return Err(self.not_found(keys, keyed.rows.value(missing) as usize, kind)?);
+        }
+        Ok(existing)
+    }
+
+    fn rows_at(&self, entries: &[(usize, Entry)]) -> Result<Vec<ArrayRef>, EngineError> {
+        let places: Vec<(usize, usize)> = entries.iter().map(|(_, entry)| (entry.batch as usize, entry.row as usize)).collect();
+        let gather = |column: usize| {
+            let sources: Vec<&dyn Array> = self.current.batches().iter().map(|batch| batch.columns()[column].as_ref()).collect();
+            Ok(interleave(&sources, &places).map_err(TraceError::from)?)
+        };
+        (0..self.table.order.len()).map(gather).collect()
+    }
+
+    /// What raw weights must leave: a bag without negative weights, or at most one row per key.
+    fn check(&self, change: &IndexedBatch) -> Result<(), EngineError> {
+        let refuse = |columns: &[ArrayRef], row: usize, weight: i64, rule: &'static str| -> Result<(), EngineError> {
+            let key = self.table.show_key(columns, row)?;
+            Err(EngineError::BadWeight { table: self.table.name.clone(), key, weight, rule })
+        };
+        let totals = total_weights(&self.current, change)?;
+        let keyed = self.table.has_key();
+        if let Some(row) = totals.iter().position(|weight| *weight < 0 || (keyed && *weight > 1)) {
+            let rule = if keyed { "a table with a key holds each row once or not at all" } else { "a table has no negative weights" };
+            return refuse(change.columns(), row, totals[row], rule);
+        }
+        if keyed {
+            let starts = change.runs()?;
+            let DiffColumn::Weight(counts) = lookup_sums(change.key(), &starts, &self.current)?.swap_remove(0) else { return Ok(()) };
+            if let Some(run) = counts.iter().position(|count| *count > 1) {
+                return refuse(change.key(), starts[run] as usize, counts[run], "a key names one row");
+            }
+        }
+        Ok(())
+    }
+
+    fn duplicate(&self, keys: &[ArrayRef], row: usize) -> Result<EngineError, EngineError> {
+        Ok(EngineError::DuplicateKey { table: self.table.name.clone(), row, key: self.table.show_key(keys, row)? })
+    }
+
+    fn not_found(&self, keys: &[ArrayRef], row: usize, kind: OperationKind) -> Result<EngineError, EngineError> {
+        let key = self.table.show_key(keys, row)?;
+        Ok(EngineError::KeyNotFound { table: self.table.name.clone(), operation: kind.name(), row, key })
+    }
+}
+
+/// Rows by key: each key once, sorted, with the last row that has it.
+struct Keyed {
+    rows: UInt32Array,
+    keys: Vec<ArrayRef>,
+    /// A row whose key an earlier row has.
+    repeated: Option<usize>,
+}
+
+impl Keyed {
+    fn new(keys: &[ArrayRef], len: usize) -> Result<Self, TraceError> {
+        let sorted = sort_rows(keys, len)?;
+        let last = |place: &usize| place + 1 == len || !sorted.equal[place + 1];
+        let rows: UInt32Array = (0..len).filter(last).map(|place| sorted.rows[place]).collect::<Vec<_>>().into();
+        let repeated = (0..len).filter(|place| sorted.equal[*place]).map(|place| sorted.rows[place] as usize).min();
+        let keys = keys.iter().map(|column| Ok(take(column, &rows, None)?)).collect::<Result<_, TraceError>>()?;
+        Ok(Self { rows, keys, repeated })
+    }
+}
+
+/// The weight of each row of `rows` in a trace of the same layout.
+fn total_weights(trace: &Snapshot, rows: &IndexedBatch) -> Result<Vec<i64>, TraceError> {
+    let starts: Vec<u32> = (0..=rows.len() as u32).collect();
+    let mut totals = vec![0; rows.len()];
+    for batch in trace.batches() {
+        for (total, range) in totals.iter_mut().zip(locate(rows.columns(), &starts, batch)?) {
+            *total += range.map(|row| batch.weights()[row as usize]).sum::<i64>();
+        }
+    }
+    Ok(totals)
+}
+
+/// The first row of `columns` that equals row `at` of `sought`.
+fn first_equal(columns: &[ArrayRef], sought: &[ArrayRef], at: usize) -> Result<usize, TraceError> {
+    let comparator = tailrace_trace::RowComparator::try_new(columns, sought)?;
+    let len = columns.first().map_or(0, |column| column.len());
+    Ok((0..len).find(|row| comparator.compare(*row, at).is_eq()).unwrap_or(0))
+}

@@ -1,0 +1,62 @@
+//! What one step changed.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use arrow_schema::SchemaRef;
+use tailrace_trace::{ChangeBatch, TraceError};
+
+/// The changes of all views in one atomic step.
+pub struct StepChanges {
+    version: u64,
+    views: BTreeMap<String, Change>,
+}
+
+/// The change of one view; it is consolidated when somebody looks, so that nobody pays for a change that nobody reads.
+struct Change {
+    raw: ChangeBatch,
+    consolidated: OnceLock<ChangeBatch>,
+}
+
+impl StepChanges {
+    pub(crate) fn new(version: u64, views: impl Iterator<Item = (String, ChangeBatch)>) -> Self {
+        let change = |(name, raw)| (name, Change { raw, consolidated: OnceLock::new() });
+        Self { version, views: views.map(change).collect() }
+    }
+
+    /// The version of the database after the step.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The views that changed.
+    pub fn changed(&self) -> Result<Vec<&str>, TraceError> {
+        let mut names = Vec::with_capacity(self.views.len());
+        for (name, change) in &self.views {
+            if !change.get()?.is_empty() {
+                names.push(name.as_str());
+            }
+        }
+        Ok(names)
+    }
+
+    /// The consolidated change of a view; None if the step did not touch it.
+    pub fn get(&self, view: &str) -> Result<Option<&ChangeBatch>, TraceError> {
+        self.views.get(view).map(Change::get).transpose()
+    }
+
+    /// The schema of a touched view.
+    pub fn schema(&self, view: &str) -> Option<&SchemaRef> {
+        self.views.get(view).map(|change| change.raw.schema())
+    }
+}
+
+impl Change {
+    fn get(&self) -> Result<&ChangeBatch, TraceError> {
+        if let Some(done) = self.consolidated.get() {
+            return Ok(done);
+        }
+        let consolidated = self.raw.consolidate()?;
+        Ok(self.consolidated.get_or_init(|| consolidated))
+    }
+}

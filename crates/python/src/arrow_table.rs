@@ -1,0 +1,79 @@
+//! `ArrowTable`: record batches of one schema, handed out by PyCapsule.
+
+use std::sync::Arc;
+
+use arrow::ffi::FFI_ArrowSchema;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use tailrace_engine::EngineError;
+use tailrace_engine::trace::{ChangeBatch, TraceError, external_array, external_schema};
+
+use crate::capsule::{export_schema, export_stream};
+use crate::error::{Kind, raise};
+
+/// Record batches of one schema.
+#[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
+pub(crate) struct ArrowTable {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl ArrowTable {
+    pub(crate) fn new(batch: RecordBatch) -> Self {
+        Self { schema: batch.schema(), batches: vec![batch] }
+    }
+
+    /// Changes with their weights in a last column `_weight`.
+    pub(crate) fn with_weights(changes: &ChangeBatch) -> Result<Self, EngineError> {
+        let mut columns = external_columns(changes)?;
+        columns.push(Arc::new(Int64Array::new(changes.weights().clone(), None)));
+        let mut fields: Vec<_> = external_schema(changes.schema()).fields().iter().cloned().collect();
+        fields.push(Arc::new(Field::new("_weight", DataType::Int64, false)));
+        Self::of(Arc::new(Schema::new(fields)), columns, changes.len())
+    }
+
+    /// Rows, each as often as its weight says. A negative weight has no such form.
+    pub(crate) fn of_rows(changes: &ChangeBatch) -> Result<Self, EngineError> {
+        if changes.weights().iter().all(|weight| *weight == 1) {
+            return Self::of(external_schema(changes.schema()), external_columns(changes)?, changes.len());
+        }
+        if let Some(row) = changes.weights().iter().position(|weight| *weight < 0) {
+            let message = format!("row {row} has weight {}: rows with negative weights are no table; look at the changes instead", changes.weights()[row]);
+            return Err(EngineError::Unsupported(message));
+        }
+        let repeat = |(row, weight): (usize, &i64)| std::iter::repeat_n(row as u32, *weight as usize);
+        let rows: UInt32Array = changes.weights().iter().enumerate().flat_map(repeat).collect::<Vec<_>>().into();
+        let repeated = changes.take(&rows)?;
+        Self::of(external_schema(repeated.schema()), external_columns(&repeated)?, repeated.len())
+    }
+
+    fn of(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<Self, EngineError> {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(schema, columns, &options).map_err(TraceError::from)?;
+        Ok(Self::new(batch))
+    }
+}
+
+fn external_columns(changes: &ChangeBatch) -> Result<Vec<ArrayRef>, TraceError> {
+    changes.columns().iter().map(external_array).collect()
+}
+
+#[pymethods]
+impl ArrowTable {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
+        export_schema(py, schema)
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        export_stream(py, &self.schema, self.batches.clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}

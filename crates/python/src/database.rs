@@ -1,0 +1,207 @@
+//! `Database`: the engine behind a lock. The lock is taken without the interpreter's, so many Python threads may wait while one works.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+use std::time::Instant;
+
+use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use pyo3::prelude::*;
+use tailrace_engine::{Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics};
+
+use crate::arrow_table::ArrowTable;
+use crate::enter::{enter, poll_signals};
+use crate::error::{Kind, raise};
+use crate::plan::Plan;
+use crate::rows::batches;
+use crate::step::Step;
+use crate::types::{PyField, Type, describe, schema_of};
+
+/// A database in this process.
+#[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
+pub(crate) struct Database {
+    engine: Mutex<Option<Engine>>,
+    /// The thread that is inside the engine: a callback of it must not come back in.
+    inside: Mutex<Option<ThreadId>>,
+}
+
+impl Database {
+    /// Runs `work` on the open engine.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send) -> PyResult<T> {
+        if *held(&self.inside) == Some(std::thread::current().id()) {
+            return Err(raise(py, Kind::Plan, "the database was called from inside one of its own functions; hand the work to another thread"));
+        }
+        let outcome = enter(py, || {
+            let mut engine = held(&self.engine);
+            let Some(engine) = engine.as_mut() else { return Ok(None) };
+            *held(&self.inside) = Some(std::thread::current().id());
+            let _leave = Leave(&self.inside);
+            let result = work(engine);
+            engine.interrupt().clear();
+            result.map(Some)
+        })?;
+        outcome.ok_or_else(|| raise(py, Kind::Closed, "the database is closed"))
+    }
+
+    /// What is needed to read data for each table.
+    fn targets(&self, py: Python<'_>, tables: &[String]) -> PyResult<Vec<(SchemaRef, Vec<String>)>> {
+        let target = |engine: &mut Engine, table: &String| Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?));
+        self.with(py, |engine| tables.iter().map(|table| target(engine, table)).collect())
+    }
+}
+
+#[pymethods]
+impl Database {
+    #[new]
+    fn new() -> Self {
+        let engine = Engine::new();
+        let (started, last) = (Instant::now(), AtomicU64::new(0));
+        engine.interrupt().set_poll(Box::new(move || poll_signals(&started, &last)));
+        Self { engine: Mutex::new(Some(engine)), inside: Mutex::new(None) }
+    }
+
+    #[getter]
+    fn version(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |engine| Ok(engine.version()))
+    }
+
+    fn create_table(&self, py: Python<'_>, name: &str, fields: Vec<PyField>, key: Vec<String>) -> PyResult<Plan> {
+        let schema = schema_of(&fields);
+        self.with(py, |engine| engine.create_table(name, &schema, &key)).map(Plan)
+    }
+
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Plan> {
+        self.with(py, |engine| engine.table(name)).map(Plan)
+    }
+
+    fn table_key(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+        self.with(py, |engine| engine.table_key(name))
+    }
+
+    #[pyo3(signature = (name, plan, key = Vec::new()))]
+    fn create_view(&self, py: Python<'_>, name: &str, plan: &Plan, key: Vec<String>) -> PyResult<()> {
+        let plan = plan.0.clone();
+        self.with(py, |engine| engine.create_view(name, plan, key))
+    }
+
+    fn drop_view(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(py, |engine| engine.drop_view(name))
+    }
+
+    fn drop_table(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(py, |engine| engine.drop_table(name))
+    }
+
+    fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |engine| Ok(engine.tables()))
+    }
+
+    fn views(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |engine| Ok(engine.views()))
+    }
+
+    fn view_schema(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(String, Py<Type>, bool)>> {
+        let schema = self.with(py, |engine| engine.view_schema(name))?;
+        describe(py, &schema)
+    }
+
+    fn view_key(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+        self.with(py, |engine| engine.view_key(name))
+    }
+
+    fn apply(&self, py: Python<'_>, operations: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Step> {
+        let tables: Vec<String> = operations.iter().map(|(_, table, _)| table.clone()).collect();
+        let targets = self.targets(py, &tables)?;
+        let mut given = Vec::with_capacity(operations.len());
+        for ((kind, table, data), (schema, keys)) in operations.iter().zip(&targets) {
+            let kind = OperationKind::from_name(kind).ok_or_else(|| raise(py, Kind::Plan, format!("operation '{kind}' does not exist. Operations: insert, upsert, update, delete, weighted")))?;
+            given.push((kind, table.clone(), batches(data, table, schema, keys)?));
+        }
+        let (changes, schemas) = self.with(py, |engine| {
+            let operations = joined(given)?;
+            let changes = engine.apply(&operations)?;
+            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            Ok((changes, schemas.collect::<Result<Vec<_>, EngineError>>()?))
+        })?;
+        Ok(Step { changes, schemas: Arc::new(schemas) })
+    }
+
+    fn snapshot(&self, py: Python<'_>, view_or_table: &str) -> PyResult<ArrowTable> {
+        self.with(py, |engine| ArrowTable::of_rows(&engine.snapshot(view_or_table)?))
+    }
+
+    fn graph(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        self.with(py, |engine| engine.graph(format))
+    }
+
+    fn metrics(&self, py: Python<'_>) -> PyResult<ArrowTable> {
+        self.with(py, |engine| Ok(ArrowTable::new(metrics_batch(&engine.metrics())?)))
+    }
+
+    fn explain(&self, py: Python<'_>, view: &str) -> PyResult<String> {
+        self.with(py, |engine| engine.explain(view))
+    }
+
+    fn close(&self, py: Python<'_>) {
+        let engine = py.detach(|| held(&self.engine).take());
+        py.detach(|| drop(engine));
+    }
+}
+
+/// Notes that the thread has left the engine, also after a panic.
+struct Leave<'a>(&'a Mutex<Option<ThreadId>>);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        *held(self.0) = None;
+    }
+}
+
+/// The lock, also if a panic was caught while it was held: the engine rolls a panicked step back and stays whole.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One operation per given data: chunks of one table are put together, so that a key that stands twice is found.
+fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<Operation>, EngineError> {
+    let mut operations = Vec::with_capacity(given.len());
+    for (kind, table, mut batches) in given {
+        let rows = match batches.len() {
+            0 => continue,
+            1 => batches.swap_remove(0),
+            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches).map_err(tailrace_engine::trace::TraceError::from)?,
+        };
+        operations.push(Operation { kind, table, rows });
+    }
+    Ok(operations)
+}
+
+fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError> {
+    let (mut node, mut operator, mut label, mut seconds) = (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
+    for row in metrics {
+        node.append_value(row.node);
+        operator.append_value(&row.operator);
+        label.append_value(&row.label);
+        seconds.append_value(row.time.as_secs_f64());
+    }
+    let count = |get: fn(&OperatorMetrics) -> u64| -> ArrayRef {
+        let mut builder = UInt64Builder::new();
+        metrics.iter().for_each(|row| builder.append_value(get(row)));
+        Arc::new(builder.finish())
+    };
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("node", Arc::new(node.finish())),
+        ("operator", Arc::new(operator.finish())),
+        ("label", Arc::new(label.finish())),
+        ("rows_in", count(|row| row.rows_in)),
+        ("rows_out", count(|row| row.rows_out)),
+        ("seconds", Arc::new(seconds.finish())),
+        ("state_rows", count(|row| row.state_rows)),
+        ("state_bytes", count(|row| row.state_bytes)),
+        ("batches", count(|row| row.batches)),
+    ];
+    Ok(RecordBatch::try_from_iter(columns).map_err(tailrace_engine::trace::TraceError::from)?)
+}
+

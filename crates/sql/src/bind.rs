@@ -1,0 +1,80 @@
+//! Binding: a logical expression over named columns becomes a physical one over positions.
+//!
+//! Types are coerced as in SQL. Integer arithmetic is checked: an overflow fails the step, it never wraps. A negation of integers is `0 - x` for the
+//! same reason.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Schema, SchemaRef};
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{DFSchema, ScalarValue, TableReference};
+use datafusion_expr::execution_props::ExecutionProps;
+use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_expr::{Expr, Operator};
+use datafusion_optimizer::analyzer::type_coercion::TypeCoercionRewriter;
+use datafusion_physical_expr::expressions::{BinaryExpr, Literal, NegativeExpr};
+use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
+use tailrace_operators::Scalar;
+
+use crate::PlanError;
+
+/// Binds an expression over the columns of one input.
+pub fn bind(expr: &Expr, schema: &SchemaRef) -> Result<Scalar, PlanError> {
+    let scope = DFSchema::try_from(Arc::clone(schema))?;
+    bind_in(expr, &scope)
+}
+
+/// Binds an expression over the columns of two inputs, which it calls `left` and `right`; positions count through both.
+pub fn bind_in_join(expr: &Expr, left: &Schema, right: &Schema) -> Result<Scalar, PlanError> {
+    bind_in(expr, &join_scope(left, right)?)
+}
+
+/// The type of an expression and whether it may be NULL.
+pub fn type_of(expr: &Expr, schema: &SchemaRef) -> Result<(DataType, bool), PlanError> {
+    let scalar = bind(expr, schema)?;
+    Ok((scalar.data_type().clone(), scalar.nullable()))
+}
+
+fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
+    let side = |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
+    let qualifiers = [side("left", left), side("right", right)].concat();
+    let fields: Vec<_> = left.fields().iter().chain(right.fields()).cloned().collect();
+    Ok(DFSchema::from_field_specific_qualified_schema(qualifiers, &Arc::new(Schema::new(fields)))?)
+}
+
+fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
+    check_columns(expr, scope)?;
+    let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
+    let physical = create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
+    let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
+    Ok(Scalar::new(checked, scope.as_arrow())?)
+}
+
+/// Finds a misspelt column before DataFusion does, to list the choices in one way everywhere.
+fn check_columns(expr: &Expr, scope: &DFSchema) -> Result<(), PlanError> {
+    for column in expr.column_refs() {
+        if !scope.has_column(column) {
+            let own_side = scope.columns().into_iter().filter(|known| known.relation == column.relation);
+            let choices = own_side.map(|known| known.name).collect();
+            return Err(PlanError::UnknownColumn { name: column.name.clone(), choices });
+        }
+    }
+    Ok(())
+}
+
+fn check_arithmetic(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+        && matches!(binary.op(), Operator::Plus | Operator::Minus | Operator::Multiply)
+    {
+        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right())).with_fail_on_overflow(true);
+        return Ok(Transformed::yes(Arc::new(checked)));
+    }
+    if let Some(negative) = expr.downcast_ref::<NegativeExpr>()
+        && negative.arg().data_type(schema)?.is_integer()
+    {
+        let zero = Arc::new(Literal::new(ScalarValue::new_zero(&negative.arg().data_type(schema)?)?));
+        let difference = BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
+        return Ok(Transformed::yes(Arc::new(difference)));
+    }
+    Ok(Transformed::no(expr))
+}

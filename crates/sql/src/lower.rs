@@ -1,0 +1,292 @@
+//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views.
+//!
+//! One method a plan node; joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
+//! decided in the small methods at the end: `arrange`, `join_streams`, `distinct`, `per_key`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
+use tailrace_operators::{
+    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, Inspect, Integrate, Join, JoinSpec, Map, MapRows, Minus, Negate, Positive, Scalar, Sum,
+    TimedArrange, TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
+};
+use tailrace_trace::Layout;
+
+use crate::{Plan, PlanError, PlanKind, RelationId};
+
+/// The streams that exist already, by what they compute.
+#[derive(Default)]
+pub struct Lowering {
+    memo: Memo,
+}
+
+/// What was built for a plan.
+pub struct Lowered {
+    /// The changes of the plan.
+    pub stream: StreamId,
+    /// Nodes that did not exist before, in the order in which they were made.
+    pub added: Vec<NodeId>,
+}
+
+#[derive(Default)]
+pub(crate) struct Memo {
+    pub(crate) streams: HashMap<String, StreamId>,
+    arrangements: HashMap<Arrangement, StreamId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Arrangement {
+    stream: StreamId,
+    columns: Vec<usize>,
+    key_len: usize,
+}
+
+impl Lowering {
+    /// Adds to `circuit` what `plan` needs and does not find there.
+    pub fn lower(&mut self, circuit: &mut Circuit, tables: &HashMap<String, StreamId>, plan: &Plan) -> Result<Lowered, PlanError> {
+        self.build(circuit, tables, |builder| builder.lower(plan))
+    }
+
+    /// An index of all columns of a stream: the content of a materialised view.
+    pub fn materialise(&mut self, circuit: &mut Circuit, stream: StreamId) -> Result<Lowered, PlanError> {
+        self.build(circuit, &HashMap::new(), |builder| Ok(builder.arrange_rows(stream)?.0))
+    }
+
+    /// Forgets streams whose nodes are gone.
+    pub fn forget(&mut self, removed: &[NodeId]) {
+        self.memo.streams.retain(|_, stream| !removed.contains(&stream.node()));
+        self.memo.arrangements.retain(|_, stream| !removed.contains(&stream.node()));
+    }
+
+    fn build(
+        &mut self,
+        circuit: &mut Circuit,
+        tables: &HashMap<String, StreamId>,
+        work: impl FnOnce(&mut Builder<'_>) -> Result<StreamId, PlanError>,
+    ) -> Result<Lowered, PlanError> {
+        let mut builder = Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
+        let built = work(&mut builder);
+        let added = std::mem::take(&mut builder.added);
+        match built {
+            Ok(stream) => Ok(Lowered { stream, added }),
+            Err(error) => {
+                for node in added.iter().rev() {
+                    circuit.prune(*node);
+                }
+                self.forget(&added);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Adds nodes to one scope.
+pub(crate) struct Builder<'a> {
+    pub(crate) scope: &'a mut Scope,
+    pub(crate) memo: &'a mut Memo,
+    pub(crate) added: Vec<NodeId>,
+    pub(crate) tables: &'a HashMap<String, StreamId>,
+    /// The recursive relations, inside a recursive scope.
+    pub(crate) relations: Option<HashMap<RelationId, StreamId>>,
+}
+
+impl Builder<'_> {
+    /// The stream of a plan, built if it does not exist.
+    pub(crate) fn lower(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
+        if let Some(stream) = self.memo.streams.get(plan.fingerprint()) {
+            return Ok(*stream);
+        }
+        let stream = self.lower_kind(plan)?;
+        self.memo.streams.insert(plan.fingerprint().to_owned(), stream);
+        Ok(stream)
+    }
+
+    fn lower_kind(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
+        let schema = Arc::clone(plan.schema());
+        match plan.kind() {
+            PlanKind::Table(name) => {
+                self.tables.get(name).copied().ok_or_else(|| PlanError::Invalid(format!("table '{name}' does not exist in this database")))
+            }
+            PlanKind::Relation(id) => self.relation(*id),
+            PlanKind::Filter { input, predicates } => self.unary(input, Filter::conjunction(predicates.clone()), schema),
+            PlanKind::Project { input, columns } => self.unary(input, Map::new(columns.clone(), Arc::clone(&schema)), schema),
+            PlanKind::Unnest { input, column } => self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema),
+            PlanKind::Aggregate { input, spec } => {
+                let keys = spec.keys.clone();
+                self.per_key(input, keys, Box::new(Aggregate::new(spec.clone())?), schema)
+            }
+            PlanKind::TopK { input, spec } => {
+                let keys = spec.partition.clone();
+                self.per_key(input, keys, Box::new(TopK::new(spec.clone())?), schema)
+            }
+            PlanKind::Window { input, spec } => {
+                let keys = spec.partition.clone();
+                self.per_key(input, keys, Box::new(Window::new(spec.clone())?), schema)
+            }
+            PlanKind::Join { .. } => self.lower_join(plan),
+            PlanKind::Union(inputs) => self.union(inputs, schema),
+            PlanKind::Minus(left, right) => self.minus(left, right, schema),
+            PlanKind::Negate(input) => self.unary(input, Negate, schema),
+            PlanKind::Positive(input) => self.positive(input, schema),
+            PlanKind::Distinct(input) => {
+                let input = self.lower(input)?;
+                self.distinct(input)
+            }
+            PlanKind::Integrate(input) => self.historic(input, |schema| Box::new(Integrate::new(schema)), schema),
+            PlanKind::Differentiate(input) => self.historic(input, |schema| Box::new(Differentiate::new(schema)), schema),
+            PlanKind::Delay(input) => self.historic(input, |schema| Box::new(Delay::new(schema)), schema),
+            PlanKind::MapRows { input, function } => self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema),
+            PlanKind::Inspect { input, observer } => self.unary(input, Inspect::new(Arc::clone(observer)), schema),
+            PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
+        }
+    }
+
+    fn relation(&self, id: RelationId) -> Result<StreamId, PlanError> {
+        let bound = self.relations.as_ref().and_then(|relations| relations.get(&id));
+        bound.copied().ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
+    }
+
+    fn union(&mut self, inputs: &[Plan], schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let streams = inputs.iter().map(|input| self.lower(input)).collect::<Result<Vec<_>, _>>()?;
+        self.sum(&streams, schema)
+    }
+
+    fn minus(&mut self, left: &Plan, right: &Plan, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let (left, right) = (self.lower(left)?, self.lower(right)?);
+        self.subtract(left, right, schema)
+    }
+
+    fn positive(&mut self, input: &Plan, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let input = self.lower(input)?;
+        if self.is_nested() {
+            return self.add_unary(Box::new(TimedPositive::new(&schema)?), input, schema);
+        }
+        let (indexed, output) = self.arrange_rows(input)?;
+        self.add_unary(Box::new(Positive::new(output, Arc::clone(&schema))), indexed, schema)
+    }
+
+    fn historic(
+        &mut self,
+        input: &Plan,
+        operator: impl FnOnce(SchemaRef) -> Box<dyn UnaryOperator>,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
+        if self.is_nested() {
+            return Err(PlanError::Invalid("integrate, differentiate and delay follow the clock of steps and cannot stand inside a recursion".into()));
+        }
+        let input = self.lower(input)?;
+        self.add_unary(operator(Arc::clone(&schema)), input, schema)
+    }
+
+    fn unary(&mut self, input: &Plan, operator: impl UnaryOperator + 'static, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let input = self.lower(input)?;
+        self.add_unary(Box::new(operator), input, schema)
+    }
+
+    pub(crate) fn is_nested(&self) -> bool {
+        self.relations.is_some()
+    }
+
+    pub(crate) fn add_unary(&mut self, operator: Box<dyn UnaryOperator>, input: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let stream = self.scope.add_unary(operator, input, schema)?;
+        Ok(self.note(stream))
+    }
+
+    pub(crate) fn note(&mut self, stream: StreamId) -> StreamId {
+        self.added.push(stream.node());
+        stream
+    }
+
+    pub(crate) fn map(&mut self, input: StreamId, columns: Vec<Scalar>, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        self.add_unary(Box::new(Map::new(columns, Arc::clone(&schema))), input, schema)
+    }
+
+    pub(crate) fn sum(&mut self, inputs: &[StreamId], schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let stream = self.scope.add_nary(Box::new(Sum::new(Arc::clone(&schema))), inputs, schema)?;
+        Ok(self.note(stream))
+    }
+
+    pub(crate) fn subtract(&mut self, left: StreamId, right: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let stream = self.scope.add_binary(Box::new(Minus::new(Arc::clone(&schema))), left, right, schema)?;
+        Ok(self.note(stream))
+    }
+
+    pub(crate) fn schema(&self, stream: StreamId) -> Result<SchemaRef, PlanError> {
+        Ok(Arc::clone(self.scope.schema(stream)?))
+    }
+
+    /// An index of `columns` of a stream, the first `key_len` of which are the key.
+    pub(crate) fn arrange(&mut self, stream: StreamId, columns: Vec<usize>, key_len: usize) -> Result<StreamId, PlanError> {
+        let arrangement = Arrangement { stream, columns, key_len };
+        if let Some(indexed) = self.memo.arrangements.get(&arrangement) {
+            return Ok(*indexed);
+        }
+        let source = self.schema(stream)?;
+        let fields: Vec<FieldRef> = arrangement.columns.iter().map(|column| Arc::clone(&source.fields()[*column])).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let layout = Layout::rows(Arc::clone(&schema), key_len)?;
+        let columns = arrangement.columns.clone();
+        let operator: Box<dyn UnaryOperator> =
+            if self.is_nested() { Box::new(TimedArrange::new(columns, layout)) } else { Box::new(Arrange::new(columns, layout)) };
+        let indexed = self.add_unary(operator, stream, schema)?;
+        self.memo.arrangements.insert(arrangement, indexed);
+        Ok(indexed)
+    }
+
+    /// An index of whole rows, cheap columns first, and the places of the stream's columns in it.
+    fn arrange_rows(&mut self, stream: StreamId) -> Result<(StreamId, Vec<usize>), PlanError> {
+        let schema = self.schema(stream)?;
+        let columns = row_index_order(&schema);
+        let mut places = vec![0; columns.len()];
+        columns.iter().enumerate().for_each(|(place, column)| places[*column] = place);
+        let key_len = columns.len();
+        Ok((self.arrange(stream, columns, key_len)?, places))
+    }
+
+    pub(crate) fn distinct(&mut self, stream: StreamId) -> Result<StreamId, PlanError> {
+        let schema = self.schema(stream)?;
+        if self.is_nested() {
+            return self.add_unary(Box::new(TimedDistinct::new(&schema)?), stream, schema);
+        }
+        let (indexed, output) = self.arrange_rows(stream)?;
+        self.add_unary(Box::new(Distinct::new(output, Arc::clone(&schema))), indexed, schema)
+    }
+
+    pub(crate) fn join_streams(&mut self, left: StreamId, right: StreamId, spec: JoinSpec) -> Result<StreamId, PlanError> {
+        let schema = Arc::clone(&spec.schema);
+        let stream = if self.is_nested() {
+            self.scope.add_binary(Box::new(TimedJoin::new(spec)), left, right, schema)?
+        } else {
+            self.scope.add_binary(Box::new(Join::new(spec)), left, right, schema)?
+        };
+        Ok(self.note(stream))
+    }
+
+    /// An operator whose groups do not touch each other. Inside a recursion it is run on the history of the touched groups.
+    fn per_key(&mut self, input: &Plan, keys: Vec<Scalar>, operator: Box<dyn UnaryOperator>, schema: SchemaRef) -> Result<StreamId, PlanError> {
+        let stream = self.lower(input)?;
+        if !self.is_nested() {
+            return self.add_unary(operator, stream, schema);
+        }
+        let reduce = TimedReduce::new(operator, keys, Arc::clone(input.schema()), Arc::clone(&schema))?;
+        self.add_unary(Box::new(reduce), stream, schema)
+    }
+}
+
+/// The order of columns in an index of whole rows of this schema.
+pub fn row_index_order(schema: &Schema) -> Vec<usize> {
+    cheap_first(schema, (0..schema.fields().len()).collect())
+}
+
+/// Columns of fixed width before strings, and those before nested ones: ties are then settled by the cheapest comparisons.
+pub(crate) fn cheap_first(schema: &Schema, mut columns: Vec<usize>) -> Vec<usize> {
+    columns.sort_by_key(|column| match schema.field(*column).data_type() {
+        data_type if data_type.is_primitive() => 0,
+        DataType::Boolean => 1,
+        DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => 2,
+        _ => 3,
+    });
+    columns
+}

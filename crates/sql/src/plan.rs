@@ -1,0 +1,235 @@
+//! The plan: a program as a tree of relational nodes over column positions.
+//!
+//! A plan is a cheap value. Its identity is a fingerprint of everything that decides its content, so that equal sub-plans of all views are built once.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_schema::SchemaRef;
+use tailrace_operators::{AggregateSpec, Scalar, TopKSpec, WindowSpec};
+
+use crate::user_function::RowFunction;
+
+/// A relational plan.
+#[derive(Clone)]
+pub struct Plan(Arc<Node>);
+
+struct Node {
+    kind: PlanKind,
+    schema: SchemaRef,
+    fingerprint: String,
+}
+
+/// The kinds of joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// Pairs that match.
+    Inner,
+    /// And left rows without a match.
+    Left,
+    /// And right rows without a match.
+    Right,
+    /// And both.
+    Full,
+    /// Left rows with a match.
+    Semi,
+    /// Left rows without a match.
+    Anti,
+}
+
+/// The identity of a recursive relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelationId(u64);
+
+/// A callback that is shown the changes of each step.
+pub type Observer = tailrace_operators::InspectFn;
+
+/// What a node does.
+pub enum PlanKind {
+    /// A table of the database.
+    Table(String),
+    /// A recursive relation, bound by the nearest `Fixpoint` that names it.
+    Relation(RelationId),
+    /// Rows that satisfy all predicates, tested one after the other.
+    Filter { input: Plan, predicates: Vec<Scalar> },
+    /// Computed columns.
+    Project { input: Plan, columns: Vec<Scalar> },
+    /// One row per element of a list column.
+    Unnest { input: Plan, column: usize },
+    /// Groups.
+    Aggregate { input: Plan, spec: AggregateSpec },
+    /// A join. `residual` and `output` count positions through both inputs; `output` is over the left alone for semi and anti joins.
+    Join { left: Plan, right: Plan, kind: JoinKind, left_keys: Vec<Scalar>, right_keys: Vec<Scalar>, residual: Vec<Scalar>, output: Vec<Scalar> },
+    /// All rows of all inputs.
+    Union(Vec<Plan>),
+    /// Weights of the left minus weights of the right.
+    Minus(Plan, Plan),
+    /// Opposite weights.
+    Negate(Plan),
+    /// Positive weights only.
+    Positive(Plan),
+    /// Each row once.
+    Distinct(Plan),
+    /// The first rows of each partition.
+    TopK { input: Plan, spec: TopKSpec },
+    /// Columns computed over ordered partitions.
+    Window { input: Plan, spec: WindowSpec },
+    /// The sum of all changes so far, sent every step.
+    Integrate(Plan),
+    /// The change of the change.
+    Differentiate(Plan),
+    /// The change of the step before.
+    Delay(Plan),
+    /// A function of the user over rows.
+    MapRows { input: Plan, function: RowFunction },
+    /// Shows the changes to an observer.
+    Inspect { input: Plan, observer: Observer },
+    /// One of several mutually recursive relations.
+    Fixpoint { recursion: Arc<Recursion>, index: usize },
+}
+
+/// Mutually recursive relations: each is the least fixed point of the distinct rows of its body.
+pub struct Recursion {
+    /// The relations and their bodies.
+    pub relations: Vec<(RelationId, Plan)>,
+    /// The most iterations that a step may take.
+    pub limit: u32,
+    pub(crate) fingerprint: String,
+}
+
+impl RelationId {
+    /// An identity that no other relation of this process has.
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(kind: PlanKind, schema: SchemaRef) -> Self {
+        let fingerprint = fingerprint(&kind, &schema);
+        Self(Arc::new(Node { kind, schema, fingerprint }))
+    }
+
+    /// A table.
+    pub fn table(name: impl Into<String>, schema: SchemaRef) -> Self {
+        Self::new(PlanKind::Table(name.into()), schema)
+    }
+
+    /// What the root does.
+    pub fn kind(&self) -> &PlanKind {
+        &self.0.kind
+    }
+
+    /// The columns, in normal form.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.0.schema
+    }
+
+    /// Equal for plans with equal content.
+    pub fn fingerprint(&self) -> &str {
+        &self.0.fingerprint
+    }
+
+    /// The inputs of the root; for a recursive relation the bodies of all relations.
+    pub fn inputs(&self) -> Vec<&Plan> {
+        match self.kind() {
+            PlanKind::Fixpoint { recursion, .. } => recursion.relations.iter().map(|(_, body)| body).collect(),
+            kind => inputs_of(kind),
+        }
+    }
+
+    /// The recursive relations that the plan reads without binding them.
+    pub fn free_relations(&self) -> Vec<RelationId> {
+        let mut free: Vec<RelationId> = self.inputs().iter().flat_map(|input| input.free_relations()).collect();
+        match self.kind() {
+            PlanKind::Relation(id) => free.push(*id),
+            PlanKind::Fixpoint { recursion, .. } => free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id)),
+            _ => {}
+        }
+        free.sort_unstable();
+        free.dedup();
+        free
+    }
+
+    /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
+    pub fn depends_on_history(&self) -> bool {
+        let own = matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
+        own || self.inputs().iter().any(|input| input.depends_on_history())
+    }
+}
+
+/// A text of everything that decides the content. Columns count by position and type, so names do not matter below the root.
+fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
+    let mut text = String::new();
+    let _ = match kind {
+        PlanKind::Table(name) => write!(text, "table {name:?}"),
+        PlanKind::Relation(id) => write!(text, "relation {}", id.0),
+        PlanKind::Filter { predicates, .. } => write!(text, "filter {}", exprs(predicates)),
+        PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
+        PlanKind::Unnest { column, .. } => write!(text, "unnest {column}"),
+        PlanKind::Aggregate { spec, .. } => write!(text, "aggregate {spec:?}"),
+        PlanKind::Join { kind, left_keys, right_keys, residual, output, .. } => {
+            write!(text, "join {kind:?} {} {} {} {}", exprs(left_keys), exprs(right_keys), exprs(residual), exprs(output))
+        }
+        PlanKind::Union(_) => write!(text, "union"),
+        PlanKind::Minus(..) => write!(text, "minus"),
+        PlanKind::Negate(_) => write!(text, "negate"),
+        PlanKind::Positive(_) => write!(text, "positive"),
+        PlanKind::Distinct(_) => write!(text, "distinct"),
+        PlanKind::TopK { spec, .. } => write!(text, "top_k {spec:?}"),
+        PlanKind::Window { spec, .. } => write!(text, "window {spec:?}"),
+        PlanKind::Integrate(_) => write!(text, "integrate"),
+        PlanKind::Differentiate(_) => write!(text, "differentiate"),
+        PlanKind::Delay(_) => write!(text, "delay"),
+        PlanKind::MapRows { function, .. } => write!(text, "map_rows {:p}", Arc::as_ptr(function)),
+        PlanKind::Inspect { observer, .. } => write!(text, "inspect {:p}", Arc::as_ptr(observer)),
+        PlanKind::Fixpoint { recursion, index } => write!(text, "fixpoint {index} {}", recursion.fingerprint),
+    };
+    let types: Vec<String> = schema.fields().iter().map(|field| format!("{}:{}", field.data_type(), field.is_nullable())).collect();
+    let _ = write!(text, " [{}]", types.join(","));
+    for input in inputs_of(kind) {
+        let _ = write!(text, " ({})", input.fingerprint());
+    }
+    digest(&text)
+}
+
+pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
+    match kind {
+        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Fixpoint { .. } => Vec::new(),
+        PlanKind::Filter { input, .. }
+        | PlanKind::Project { input, .. }
+        | PlanKind::Unnest { input, .. }
+        | PlanKind::Aggregate { input, .. }
+        | PlanKind::TopK { input, .. }
+        | PlanKind::Window { input, .. }
+        | PlanKind::MapRows { input, .. }
+        | PlanKind::Inspect { input, .. }
+        | PlanKind::Negate(input)
+        | PlanKind::Positive(input)
+        | PlanKind::Distinct(input)
+        | PlanKind::Integrate(input)
+        | PlanKind::Differentiate(input)
+        | PlanKind::Delay(input) => vec![input],
+        PlanKind::Join { left, right, .. } | PlanKind::Minus(left, right) => vec![left, right],
+        PlanKind::Union(inputs) => inputs.iter().collect(),
+    }
+}
+
+/// Expressions in their debug form, which tells literals of different types and user functions apart.
+fn exprs(scalars: &[Scalar]) -> String {
+    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{:?}", scalar.expr())).collect();
+    format!("[{}]", parts.join("; "))
+}
+
+/// A short text that stands for a long one: two independent 64-bit hashes, so that equality of digests means equality of texts.
+pub(crate) fn digest(text: &str) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let hash = |salt: u64| {
+        let mut hasher = DefaultHasher::new();
+        (salt, text).hash(&mut hasher);
+        hasher.finish()
+    };
+    format!("{:016x}{:016x}", hash(1), hash(2))
+}

@@ -4,8 +4,8 @@
 //! circuit can be built once per worker. Time has one number per level of nesting; [`Context::outer`] leads outwards.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tailrace_algebra::{Iteration, Step};
 

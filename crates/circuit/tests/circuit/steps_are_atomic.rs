@@ -137,3 +137,18 @@ proptest! {
         prop_assert_eq!(sum, ZSet::from_rows([content.distinct().total_weight() as i64]));
     }
 }
+
+#[test]
+fn a_host_can_be_asked_whether_to_stop() {
+    let (mut circuit, table) = with_table();
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = asked.clone();
+    circuit
+        .interrupt()
+        .set_poll(Box::new(move || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0));
+    let error = circuit.step([(table, batch(&[(1, 1)]))]).unwrap_err();
+    assert!(matches!(error.into_root(), OperatorError::Interrupted));
+    circuit.interrupt().clear();
+    circuit.step([(table, batch(&[(1, 1)]))]).unwrap();
+    assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 2);
+}

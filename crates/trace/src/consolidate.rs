@@ -43,7 +43,7 @@ pub(crate) fn consolidate_rows(batch: &ChangeBatch) -> Result<ChangeBatch, Trace
 }
 
 /// The chosen rows of every column, in buffers of their own: nothing of the source stays alive through a view.
-pub(crate) fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>, TraceError> {
+pub fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>, TraceError> {
     columns.iter().map(|column| Ok(compact(take(column, rows, None)?))).collect()
 }
 

@@ -21,6 +21,7 @@
 
 pub mod cell;
 mod fuse;
+pub mod order;
 mod run;
 pub mod table;
 

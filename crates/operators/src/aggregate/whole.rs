@@ -1,0 +1,161 @@
+//! Aggregates that are a function of the whole group: array_agg, string_agg, bit_and, bit_or, bit_xor.
+//!
+//! # Computes
+//! A fold over the rows with positive weight, in the order of the kept columns, each as often as its weight says.
+//!
+//! # Delta rule
+//! The general rule of groups: `f(a'[k]) - f(a[k])` for each touched key `k`.
+//!
+//! # State kept
+//! The arguments of all rows, sorted by key, then by the order of the call.
+//!
+//! # Cost per change
+//! The rows of the touched groups.
+//!
+//! # Example
+//! `array_agg(x)` over `{(a, 1): 2, (a, 2): 1}` is `[1, 1, 2]`; the change `{(a, 1): -1}` gives `{(a, [1, 1, 2]): -1, (a, [1, 2]): +1}`.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringViewBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, PrimitiveArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field};
+use tailrace_circuit::OperatorError;
+
+use super::function::AggregateFunction;
+use super::rows::Rows;
+use crate::versions::{Place, Versions};
+
+/// A function of a whole group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    pub(crate) function: AggregateFunction,
+    /// Equal arguments count once.
+    pub(crate) distinct: bool,
+}
+
+/// The rows of all touched groups in one version, copies side by side.
+struct Expanded {
+    values: ArrayRef,
+    /// Where each group begins, and the number of copies.
+    starts: Vec<usize>,
+}
+
+/// The places of all rows of one version, copies side by side.
+struct Copies {
+    places: Vec<Place>,
+    starts: Vec<usize>,
+}
+
+/// More copies than this in one group are refused: the result would not fit a column.
+const MOST_COPIES: usize = i32::MAX as usize;
+
+impl Whole {
+    /// The value of the call before and after the change.
+    pub(crate) fn values(&self, rows: &Rows, versions: &Versions, groups: usize) -> Result<[ArrayRef; 2], OperatorError> {
+        let cursor = versions.cursor();
+        let mut walk = versions.walk(&cursor, false);
+        let (mut before, mut after) = (Copies::new(), Copies::new());
+        for group in 0..groups {
+            walk.enter(group);
+            while let Some(row) = walk.next_row()? {
+                before.push(row.place, self.copies(row.old, before.places.len())?);
+                after.push(row.place, self.copies(row.new, after.places.len())?);
+            }
+            before.starts.push(before.places.len());
+            after.starts.push(after.places.len());
+        }
+        let column = rows.value_column(0);
+        let data_type = rows.schema().field(column).data_type();
+        let read = |copies: Copies| {
+            let values = versions.gather(column, &copies.places, data_type)?;
+            self.fold(&Expanded { values, starts: copies.starts })
+        };
+        Ok([read(before)?, read(after)?])
+    }
+
+    /// How often a row of this weight counts.
+    fn copies(&self, weight: i64, known: usize) -> Result<usize, OperatorError> {
+        let copies = if self.distinct { weight.signum() } else { weight }.max(0) as usize;
+        if known.saturating_add(copies) <= MOST_COPIES {
+            return Ok(copies);
+        }
+        Err(OperatorError::evaluation(format!("{} would hold more than {MOST_COPIES} values", self.function)))
+    }
+
+    fn fold(&self, rows: &Expanded) -> Result<ArrayRef, OperatorError> {
+        match &self.function {
+            AggregateFunction::ArrayAgg => Ok(rows.lists()),
+            AggregateFunction::StringAgg(separator) => Ok(rows.joined(separator)),
+            function => rows.bits(function),
+        }
+    }
+}
+
+impl Copies {
+    fn new() -> Self {
+        Self { places: Vec::new(), starts: vec![0] }
+    }
+
+    fn push(&mut self, place: Place, copies: usize) {
+        self.places.extend(std::iter::repeat_n(place, copies));
+    }
+}
+
+impl Expanded {
+    fn lists(&self) -> ArrayRef {
+        let field = Arc::new(Field::new_list_field(self.values.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_lengths(self.starts.windows(2).map(|bounds| bounds[1] - bounds[0]));
+        let filled: NullBuffer = self.starts.windows(2).map(|bounds| bounds[0] < bounds[1]).collect();
+        Arc::new(ListArray::new(field, offsets, Arc::clone(&self.values), Some(filled)))
+    }
+
+    fn joined(&self, separator: &str) -> ArrayRef {
+        let strings = self.values.as_string_view();
+        let mut out = StringViewBuilder::with_capacity(self.starts.len());
+        let mut text = String::new();
+        for bounds in self.starts.windows(2) {
+            text.clear();
+            for row in bounds[0]..bounds[1] {
+                if row > bounds[0] {
+                    text.push_str(separator);
+                }
+                text.push_str(strings.value(row));
+            }
+            out.append_option((bounds[0] < bounds[1]).then_some(&text));
+        }
+        Arc::new(out.finish())
+    }
+
+    fn bits(&self, function: &AggregateFunction) -> Result<ArrayRef, OperatorError> {
+        macro_rules! fold {
+            ($t:ty) => {
+                Ok(match function {
+                    AggregateFunction::BitAnd => self.reduced::<$t>(|a, b| a & b),
+                    AggregateFunction::BitOr => self.reduced::<$t>(|a, b| a | b),
+                    _ => self.reduced::<$t>(|a, b| a ^ b),
+                })
+            };
+        }
+        match self.values.data_type() {
+            DataType::Int8 => fold!(Int8Type),
+            DataType::Int16 => fold!(Int16Type),
+            DataType::Int32 => fold!(Int32Type),
+            DataType::Int64 => fold!(Int64Type),
+            DataType::UInt8 => fold!(UInt8Type),
+            DataType::UInt16 => fold!(UInt16Type),
+            DataType::UInt32 => fold!(UInt32Type),
+            DataType::UInt64 => fold!(UInt64Type),
+            other => Err(OperatorError::evaluation(format!("{function} takes integers, got {other}"))),
+        }
+    }
+
+    fn reduced<T: ArrowPrimitiveType>(&self, fold: impl Fn(T::Native, T::Native) -> T::Native) -> ArrayRef {
+        let values = self.values.as_primitive::<T>().values();
+        let groups = self.starts.windows(2).map(|bounds| values[bounds[0]..bounds[1]].iter().copied().reduce(&fold));
+        Arc::new(PrimitiveArray::<T>::from_iter(groups))
+    }
+}

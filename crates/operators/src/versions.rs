@@ -1,0 +1,200 @@
+//! A trace before and after a change, at the touched groups: the one thing that operators on ordered groups look at.
+//!
+//! Both versions are the same batches, the later one with the delta added. A [`VersionWalk`] meets each row of a group once, in order, and tells its
+//! weight in both, so an operator can stop as soon as it has seen what it needs of either. It reads lazily: rows that nobody asks for cost nothing.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, new_empty_array, new_null_array};
+use arrow_schema::DataType;
+use arrow_select::interleave::interleave;
+use tailrace_circuit::OperatorError;
+use tailrace_trace::{BatchCursor, GroupCursor, IndexedBatch, Snapshot, TraceError, locate};
+
+/// A row, by its batch and its place there.
+pub(crate) type Place = (u32, u32);
+
+/// The batches of both versions, with the rows of the touched groups.
+pub(crate) struct Versions {
+    batches: Vec<Arc<IndexedBatch>>,
+    /// Number of batches before the change.
+    before: usize,
+    /// Per batch the rows of each group.
+    ranges: Vec<Vec<Range<u32>>>,
+}
+
+/// A row of a group with its weights.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VersionRow {
+    pub(crate) place: Place,
+    /// The weight before the change.
+    pub(crate) old: i64,
+    /// The weight after the change.
+    pub(crate) new: i64,
+}
+
+/// A walk over the rows of one group after the other.
+pub(crate) struct VersionWalk<'v, 'c> {
+    versions: &'v Versions,
+    cursor: &'c GroupCursor<'v>,
+    sources: Vec<(usize, BatchCursor)>,
+    backward: bool,
+}
+
+impl Versions {
+    /// The groups given by runs of sorted keys.
+    pub(crate) fn at(before: &Snapshot, delta: &Arc<IndexedBatch>, keys: &[ArrayRef], starts: &[u32]) -> Result<Self, OperatorError> {
+        let mut batches = before.batches().to_vec();
+        let before = batches.len();
+        if !delta.is_empty() {
+            batches.push(Arc::clone(delta));
+        }
+        let ranges = batches.iter().map(|batch| locate(keys, starts, batch)).collect::<Result<_, _>>()?;
+        Ok(Self { batches, before, ranges })
+    }
+
+    /// Number of batches of both versions.
+    pub(crate) fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// The leading columns of a batch.
+    pub(crate) fn columns(&self, batch: u32, count: usize) -> &[ArrayRef] {
+        &self.batches[batch as usize].columns()[..count]
+    }
+
+    /// The rows of the change that belong to a group, in order.
+    pub(crate) fn change(&self, group: usize) -> impl Iterator<Item = Place> + use<> {
+        let delta = self.ranges.get(self.before).map_or(0..0, |ranges| ranges[group].clone());
+        let batch = self.before as u32;
+        delta.map(move |row| (batch, row))
+    }
+
+    /// Per batch the place of the first row of a group that is not before the row at `place`.
+    pub(crate) fn positions_of(&self, cursor: &GroupCursor<'_>, group: usize, place: Place) -> Result<Vec<u32>, TraceError> {
+        let target = (place.0 as usize, place.1);
+        let position = |(batch, ranges): (usize, &Vec<Range<u32>>)| {
+            let mut range = ranges[group].clone();
+            while !range.is_empty() {
+                let middle = range.start + (range.end - range.start) / 2;
+                if cursor.compare((batch, middle), target)? == Ordering::Less {
+                    range.start = middle + 1;
+                } else {
+                    range.end = middle;
+                }
+            }
+            Ok(range.start)
+        };
+        self.ranges.iter().enumerate().map(position).collect()
+    }
+
+    /// Compares rows of all batches.
+    pub(crate) fn cursor(&self) -> GroupCursor<'_> {
+        GroupCursor::new(&self.batches)
+    }
+
+    /// A walk that has not entered a group yet.
+    pub(crate) fn walk<'v, 'c>(&'v self, cursor: &'c GroupCursor<'v>, backward: bool) -> VersionWalk<'v, 'c> {
+        VersionWalk { versions: self, cursor, sources: Vec::with_capacity(self.batches.len()), backward }
+    }
+
+    /// One column of the rows at `places`.
+    pub(crate) fn gather(&self, column: usize, places: &[Place], data_type: &DataType) -> Result<ArrayRef, OperatorError> {
+        if places.is_empty() {
+            return Ok(new_empty_array(data_type));
+        }
+        let indices: Vec<(usize, usize)> = places.iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
+        Ok(interleave(&self.sources(column), &indices).map_err(TraceError::from)?)
+    }
+
+    /// One column of the rows at `places`, NULL where there is no row.
+    pub(crate) fn gather_or_null(&self, column: usize, places: &[Option<Place>], data_type: &DataType) -> Result<ArrayRef, OperatorError> {
+        let null = new_null_array(data_type, 1);
+        let mut sources = self.sources(column);
+        let missing = (sources.len(), 0);
+        sources.push(null.as_ref());
+        let indices = places.iter().map(|place| place.map_or(missing, |(batch, row)| (batch as usize, row as usize)));
+        Ok(interleave(&sources, &indices.collect::<Vec<_>>()).map_err(TraceError::from)?)
+    }
+
+    fn sources(&self, column: usize) -> Vec<&dyn Array> {
+        self.batches.iter().map(|batch| batch.columns()[column].as_ref()).collect()
+    }
+}
+
+impl VersionWalk<'_, '_> {
+    /// Starts at the first row of a group, or at the last if the walk is backward.
+    pub(crate) fn enter(&mut self, group: usize) {
+        self.start(|_, rows| rows, group);
+    }
+
+    /// Starts at the given row of each batch.
+    pub(crate) fn enter_from(&mut self, group: usize, positions: &[u32]) {
+        self.start(|batch, rows| positions[batch]..rows.end, group);
+    }
+
+    /// Ends before the given row of each batch.
+    pub(crate) fn enter_before(&mut self, group: usize, positions: &[u32]) {
+        self.start(|batch, rows| rows.start..positions[batch], group);
+    }
+
+    fn start(&mut self, part: impl Fn(usize, Range<u32>) -> Range<u32>, group: usize) {
+        self.sources.clear();
+        let ranges = self.versions.ranges.iter().enumerate().map(|(batch, ranges)| (batch, part(batch, ranges[group].clone())));
+        let filled = ranges.filter(|(_, rows)| !rows.is_empty());
+        self.sources.extend(filled.map(|(batch, rows)| (batch, BatchCursor::new(rows, self.backward))));
+    }
+
+    /// Whether all rows of the change have been passed: from here on both versions are the same.
+    pub(crate) fn is_past_change(&self) -> bool {
+        self.sources.last().is_none_or(|(batch, _)| *batch < self.versions.before)
+    }
+
+    /// The next row that is there in either version.
+    pub(crate) fn next_row(&mut self) -> Result<Option<VersionRow>, TraceError> {
+        loop {
+            let Some((batch, row)) = self.first()? else { return Ok(None) };
+            let found = self.take_equal(batch, row)?;
+            if found.old != 0 || found.new != 0 {
+                return Ok(Some(found));
+            }
+        }
+    }
+
+    /// The source whose row comes first.
+    fn first(&self) -> Result<Option<(usize, u32)>, TraceError> {
+        let better = if self.backward { Ordering::Greater } else { Ordering::Less };
+        let mut first: Option<(usize, u32)> = None;
+        for (batch, cursor) in &self.sources {
+            let Some(row) = cursor.row() else { continue };
+            match first {
+                Some(best) if self.cursor.compare((*batch, row), best)? != better => {}
+                _ => first = Some((*batch, row)),
+            }
+        }
+        Ok(first)
+    }
+
+    /// Adds up the weights of a row over all sources and steps past it.
+    fn take_equal(&mut self, batch: usize, row: u32) -> Result<VersionRow, TraceError> {
+        let mut found = VersionRow { place: (batch as u32, row), old: 0, new: 0 };
+        let (versions, compare) = (self.versions, self.cursor);
+        let mut ended = false;
+        for (other, cursor) in &mut self.sources {
+            let Some(other_row) = cursor.row() else { continue };
+            if *other == batch || compare.compare((batch, row), (*other, other_row))? == Ordering::Equal {
+                let weight = versions.batches[*other].weights()[other_row as usize];
+                found.new += weight;
+                found.old += if *other < versions.before { weight } else { 0 };
+                cursor.step();
+                ended |= cursor.row().is_none();
+            }
+        }
+        if ended {
+            self.sources.retain(|(_, cursor)| cursor.row().is_some());
+        }
+        Ok(found)
+    }
+}

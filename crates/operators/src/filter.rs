@@ -11,10 +11,12 @@
 //!
 //! **Example.** `WHERE age > 30` passes `+(ann, 31)` and drops `-(bob, 12)`.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};
-use tailrace_trace::ChangeBatch;
+use tailrace_trace::{ChangeBatch, TraceError};
 
 use crate::Scalar;
 
@@ -89,11 +91,11 @@ fn pick(
     needed: impl Fn(usize) -> bool,
 ) -> Result<ChangeBatch, OperatorError> {
     let (schema, columns, weights) = batch.into_parts();
-    let kept = predicate.filter(&Int64Array::new(weights, None)).map_err(tailrace_trace::TraceError::from)?;
-    let weights = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(&kept).values().clone();
+    let kept = predicate.filter(&Int64Array::new(weights, None)).map_err(TraceError::from)?;
+    let weights = kept.as_primitive::<Int64Type>().values().clone();
     let column = |(index, column): (usize, &ArrayRef)| {
         if needed(index) { predicate.filter(column) } else { Ok(column.slice(0, kept.len())) }
     };
     let columns = columns.iter().enumerate().map(column).collect::<Result<_, _>>();
-    Ok(ChangeBatch::try_new(schema, columns.map_err(tailrace_trace::TraceError::from)?, weights)?)
+    Ok(ChangeBatch::try_new(schema, columns.map_err(TraceError::from)?, weights)?)
 }

@@ -238,7 +238,8 @@ impl Database {
         if let Some(content) = view.content {
             return Ok(content);
         }
-        let Lowered { stream, added } = self.lowering.materialise(&mut self.circuit, view.stream)?;
+        let rows = view.stream;
+        let Lowered { stream, added } = self.lowering.materialise(&mut self.circuit, rows)?;
         if let Err(error) = self.fill(&added, Some(stream)) {
             self.discard(&added);
             return Err(error);

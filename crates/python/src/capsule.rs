@@ -48,25 +48,16 @@ pub(crate) fn import_array(data: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     Ok(make_array(imported))
 }
 
-/// The type of an object with `__arrow_c_schema__`.
-pub(crate) fn import_type(data: &Bound<'_, PyAny>) -> PyResult<DataType> {
-    let capsule = data.call_method0("__arrow_c_schema__")?;
-    let schema = pointer::<FFI_ArrowSchema>(capsule.cast::<PyCapsule>()?, SCHEMA)?;
-    // SAFETY: the capsule's name says that it holds a valid schema; it is only read.
-    let schema = unsafe { &*schema.as_ptr() };
-    DataType::try_from(schema).map_err(|error| refused(data.py(), &error))
-}
-
 /// A capsule with a stream of batches.
 pub(crate) fn export_stream<'py>(py: Python<'py>, schema: &SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'py, PyCapsule>> {
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema.clone());
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
-    PyCapsule::new(py, stream, Some(STREAM.to_owned()))
+    PyCapsule::new_with_value(py, stream, STREAM)
 }
 
 /// A capsule with a schema.
 pub(crate) fn export_schema<'py>(py: Python<'py>, schema: FFI_ArrowSchema) -> PyResult<Bound<'py, PyCapsule>> {
-    PyCapsule::new(py, schema, Some(SCHEMA.to_owned()))
+    PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
 /// A pair of capsules with an array.
@@ -74,7 +65,7 @@ pub(crate) fn export_array<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<B
     let data = array.to_data();
     let schema = FFI_ArrowSchema::try_from(data.data_type()).map_err(|error| refused(py, &error))?;
     let array = FFI_ArrowArray::new(&data);
-    let array = PyCapsule::new(py, array, Some(ARRAY.to_owned()))?;
+    let array = PyCapsule::new_with_value(py, array, ARRAY)?;
     PyTuple::new(py, [export_schema(py, schema)?.into_any(), array.into_any()])
 }
 

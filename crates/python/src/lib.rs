@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod arrow_table;
+mod bench;
 mod callback;
 mod capsule;
 mod database;
@@ -42,12 +43,12 @@ mod _tailrace {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        super::error::register(module)
+        error::register(module)
     }
 
     /// Seconds to consolidate and index that many unsorted (i64, i64) rows, best of five.
     #[pyfunction]
     fn bench_consolidate(py: Python<'_>, rows: usize) -> PyResult<f64> {
-        super::enter::enter(py, || Ok(tailrace_engine::trace::time_consolidation(rows, 5)?))
+        enter::enter(py, || Ok(bench::consolidate(rows, 5)?))
     }
 }

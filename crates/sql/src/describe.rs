@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tailrace_operators::AggregateFunction;
+
 use crate::{Plan, PlanKind};
 
 impl Plan {
@@ -27,7 +29,7 @@ impl Plan {
             PlanKind::Project { columns, .. } => (format!("map {}", list(columns)), "no state; O(change)"),
             PlanKind::Unnest { column, .. } => (format!("unnest {}", self.schema().field(*column).name()), "no state; O(elements of changed rows)"),
             PlanKind::Aggregate { spec, .. } => {
-                let whole = spec.calls.iter().any(|call| call.function.walks_group());
+                let whole = spec.calls.iter().any(|call| walks_group(&call.function));
                 let cost = if whole { "keeps the rows of groups; O(rows of touched groups)" } else { "keeps accumulators and ordered values; O(log n) per changed row" };
                 (format!("aggregate by {}", list(&spec.keys)), cost)
             }
@@ -54,4 +56,10 @@ impl Plan {
             }
         }
     }
+}
+
+/// Whether the aggregate looks at all rows of a touched group: its result is as large as the group, or has no inverse.
+fn walks_group(function: &AggregateFunction) -> bool {
+    use AggregateFunction::{ArrayAgg, BitAnd, BitOr, StringAgg};
+    matches!(function, ArrayAgg | StringAgg(_) | BitAnd | BitOr)
 }

@@ -134,9 +134,9 @@ impl Builder<'_> {
                 let input = self.lower(input)?;
                 self.distinct(input)
             }
-            PlanKind::Integrate(input) => self.historic(input, |schema| Box::new(Integrate::new(schema)), schema),
-            PlanKind::Differentiate(input) => self.historic(input, |schema| Box::new(Differentiate::new(schema)), schema),
-            PlanKind::Delay(input) => self.historic(input, |schema| Box::new(Delay::new(schema)), schema),
+            PlanKind::Integrate(input) => self.historic(input, |schema| Ok(Box::new(Integrate::new(schema)?)), schema),
+            PlanKind::Differentiate(input) => self.historic(input, |schema| Ok(Box::new(Differentiate::new(schema)?)), schema),
+            PlanKind::Delay(input) => self.historic(input, |schema| Ok(Box::new(Delay::new(schema)?)), schema),
             PlanKind::MapRows { input, function } => self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema),
             PlanKind::Inspect { input, observer } => self.unary(input, Inspect::new(Arc::clone(observer)), schema),
             PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
@@ -170,14 +170,14 @@ impl Builder<'_> {
     fn historic(
         &mut self,
         input: &Plan,
-        operator: impl FnOnce(SchemaRef) -> Box<dyn UnaryOperator>,
+        operator: impl FnOnce(SchemaRef) -> Result<Box<dyn UnaryOperator>, PlanError>,
         schema: SchemaRef,
     ) -> Result<StreamId, PlanError> {
         if self.is_nested() {
             return Err(PlanError::Invalid("integrate, differentiate and delay follow the clock of steps and cannot stand inside a recursion".into()));
         }
         let input = self.lower(input)?;
-        self.add_unary(operator(Arc::clone(&schema)), input, schema)
+        self.add_unary(operator(Arc::clone(&schema))?, input, schema)
     }
 
     fn unary(&mut self, input: &Plan, operator: impl UnaryOperator + 'static, schema: SchemaRef) -> Result<StreamId, PlanError> {

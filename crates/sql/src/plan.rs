@@ -43,7 +43,7 @@ pub enum JoinKind {
 pub struct RelationId(u64);
 
 /// A callback that is shown the changes of each step.
-pub type Observer = tailrace_operators::InspectFn;
+pub type Observer = Arc<tailrace_operators::InspectFn>;
 
 /// What a node does.
 pub enum PlanKind {

@@ -48,11 +48,23 @@ def _marked(program: Path, checker: str) -> set[int]:
 
 
 def _mypy() -> dict[str, set[int]]:
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-version=3.10", "--no-error-summary"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--python-version=3.10",
+        "--no-error-summary",
+    ]
     files = [str(PROGRAMS / "good.py"), str(PROGRAMS / "bad.py")]
     environment = {**os.environ, "MYPYPATH": str(SOURCE)}
     output = subprocess.run(
-        [*command, "--follow-imports=silent", *files], env=environment, capture_output=True, text=True, check=False
+        [*command, "--follow-imports=silent", *files],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     lines = re.findall(r"^(?:.*[/\\])?(\w+\.py):(\d+): error: (.*)$", output.stdout, re.MULTILINE)
     assert lines, output.stdout + output.stderr
@@ -60,7 +72,16 @@ def _mypy() -> dict[str, set[int]]:
 
 
 def _pyright() -> dict[str, set[int]]:
-    command = [sys.executable, "-m", "pyright", "-p", str(PROGRAMS), "--pythonpath", sys.executable, "--outputjson"]
+    command = [
+        sys.executable,
+        "-m",
+        "pyright",
+        "-p",
+        str(PROGRAMS),
+        "--pythonpath",
+        sys.executable,
+        "--outputjson",
+    ]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     report = json.loads(output.stdout[output.stdout.index("{") :])
     errors = [entry for entry in report["generalDiagnostics"] if entry["severity"] == "error"]

@@ -47,8 +47,11 @@ class Then(Generic[V]):
         expr = Expr.case([(c.expr, v.expr) for c, v in zip(conditions, values, strict=True)], other.expr)
         return plain(make(expr, _either([*values, other]), merge([*conditions, *values, other])))
 
+    def __repr__(self) -> str:
+        return "An unfinished `tr.when(...).then(...)`, which wants `.otherwise(value)`,"
+
     def __bool__(self) -> bool:
-        raise TracingError("`tr.when(...).then(...)` is not finished: end it with `.otherwise(value)`.")
+        raise TracingError(f"{self!r} has no truth value.")
 
 
 def when(condition: bool) -> When[NoReturn]:

@@ -175,7 +175,7 @@ def _earlier(left: Symbol, right: Symbol) -> Symbol:
 
 @operation("+", ("date", "timedelta"))
 def _days_later(left: Symbol, right: Symbol) -> Symbol:
-    return _day(_midnight(left) + microseconds(right))
+    return _day(_midnight(left) + _whole_days(right))
 
 
 @operation("+", ("timedelta", "date"))
@@ -185,8 +185,7 @@ def _days_later_reflected(left: Symbol, right: Symbol) -> Symbol:
 
 @operation("-", ("date", "timedelta"))
 def _days_earlier(left: Symbol, right: Symbol) -> Symbol:
-    # Python takes the whole days of the negated duration, so that 36 hours back from a date are two days.
-    return _day(_midnight(left) - microseconds(right))
+    return _day(_midnight(left) - _whole_days(right))
 
 
 @operation("+", ("timedelta", "timedelta"))
@@ -235,6 +234,11 @@ def _part(name: str, symbol: Symbol) -> Symbol:
 
 def _midnight(symbol: Symbol) -> Symbol:
     return microseconds(cast(symbol, DATETIME))
+
+
+def _whole_days(symbol: Symbol) -> Symbol:
+    """Python adds to a date the whole days of a duration, rounded down, and forgets the rest."""
+    return microseconds(symbol) // _DAY * _DAY
 
 
 def _at(count: Symbol, type: DataType) -> Symbol:

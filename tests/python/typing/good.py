@@ -168,7 +168,9 @@ with tr.connect() as db:
     tops: tr.Stream[Bid] = bids.group_by(lambda b: b.auction).top_k(3, by=lambda b: b.price)
     both: tr.Stream[Edge] = (reach + edges).distinct()
 
-    changes = db.insert(bids, [Bid(id=1, auction=2, bidder=3, price=4.0, fee=Decimal(5), at=datetime(2026, 1, 1))])
+    changes = db.insert(
+        bids, [Bid(id=1, auction=2, bidder=3, price=4.0, fee=Decimal(5), at=datetime(2026, 1, 1))]
+    )
     db.upsert("bid", {"id": 1, "auction": 7})
     db.delete(bids, 1)
     db.apply(tr.Batch().insert(edges, {"src": [1], "dst": [2]}).delete("bid", [1, 2]))

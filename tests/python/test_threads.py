@@ -1,0 +1,122 @@
+"""Threads and signals: the engine lets other Python threads run, takes calls from several, and Ctrl-C interrupts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tailrace as tr
+
+
+class Point(tr.Row):
+    id: int = tr.key()
+    x: int
+
+
+class Total(tr.Row):
+    x: int = tr.key()
+    n: int
+
+
+def _points(count: int) -> pa.Table:
+    rng = np.random.default_rng(1)
+    return pa.table({"id": rng.permutation(count), "x": rng.integers(0, 1000, count)})
+
+
+def test_another_thread_runs_while_the_engine_works(db: tr.Database) -> None:
+    points = db.table(Point)
+    db.create_view("pairs", _pairs(points))
+    done = threading.Event()
+    longest = 0.0
+
+    def count() -> None:
+        nonlocal longest
+        last = time.perf_counter()
+        while not done.is_set():
+            time.sleep(0.001)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    start = time.perf_counter()
+    db.insert(points, _points(20_000))
+    took = time.perf_counter() - start
+    done.set()
+    counter.join()
+    # Had the engine kept the lock, the counter's longest pause would be the whole step.
+    assert longest < max(took / 2, 0.05), f"paused for {longest:.3f} s in a step of {took:.3f} s"
+
+
+def test_several_threads_write(db: tr.Database) -> None:
+    points = db.table(Point)
+    totals = db.create_view(
+        "totals", points.group_by(lambda p: p.x).aggregate(lambda k, g: Total(x=k, n=g.count()))
+    )
+    errors: list[BaseException] = []
+
+    def write(part: int) -> None:
+        try:
+            for i in range(50):
+                db.insert(points, {"id": part * 1000 + i, "x": i % 5})
+        except BaseException as error:  # the main thread must know of it
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert db.version == 200
+    assert sorted((row.x, row.n) for row in totals.rows()) == [(x, 40) for x in range(5)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
+def test_control_c_interrupts_a_long_step_and_leaves_the_database_whole() -> None:
+    program = textwrap.dedent(
+        """
+        import sys, time
+        import tailrace as tr
+
+        class N(tr.Row):
+            n: int
+
+        db = tr.connect()
+        start = db.table(N)
+        grown = start.recursive(lambda r: r.map(lambda x: N(n=x.n + 1)), limit=1_000_000_000)
+        view = db.create_view("grown", grown)
+        print("ready", flush=True)
+        try:
+            db.insert(start, N(n=0))
+        except KeyboardInterrupt:
+            assert db.version == 0 and start.rows() == [] and view.rows() == []
+            print("interrupted", flush=True)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert output == "interrupted\n"
+    assert process.returncode == 0
+
+
+def _pairs(points: tr.Stream[Point]) -> tr.Stream[Total]:
+    """A join that takes a while: every point with all others of its x."""
+    paired = points.join(points, lambda a: a.x, lambda b: b.x, lambda a, b: Total(x=a.x, n=b.id))
+    return paired.group_by(lambda t: t.x).aggregate(lambda k, g: Total(x=k, n=g.count()))

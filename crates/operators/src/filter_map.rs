@@ -34,7 +34,8 @@ impl FilterMap {
     /// Predicates that are asked one after the other, and one expression for each field of `schema`.
     pub fn new(predicates: Vec<Scalar>, columns: Vec<Scalar>, schema: SchemaRef) -> Self {
         let scalars = predicates.iter().chain(&columns);
-        let read = scalars.flat_map(|scalar| collect_columns(scalar.expr())).map(|column| column.index()).collect();
+        let read =
+            scalars.flat_map(|scalar| collect_columns(scalar.expr())).map(|column| column.index()).collect();
         Self { predicates, columns, schema, read }
     }
 }

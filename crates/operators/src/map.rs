@@ -53,7 +53,11 @@ impl UnaryOperator for Map {
 }
 
 /// The images of all rows under `schema`.
-pub(crate) fn image(columns: &[Scalar], schema: &SchemaRef, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
+pub(crate) fn image(
+    columns: &[Scalar],
+    schema: &SchemaRef,
+    batch: &ChangeBatch,
+) -> Result<ChangeBatch, OperatorError> {
     if batch.is_empty() {
         return Ok(ChangeBatch::empty(Arc::clone(schema)));
     }

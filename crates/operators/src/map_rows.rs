@@ -50,7 +50,9 @@ pub enum RowsFnError {
         found: DataType,
     },
     /// A NULL where none may be.
-    #[error("the function returned NULL in row {row} of column '{column}', which is declared not to be nullable")]
+    #[error(
+        "the function returned NULL in row {row} of column '{column}', which is declared not to be nullable"
+    )]
     Null {
         /// The declared name.
         column: String,

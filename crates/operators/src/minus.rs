@@ -37,7 +37,12 @@ impl Operator for Minus {
 }
 
 impl BinaryOperator for Minus {
-    fn eval(&mut self, left: Input<'_>, right: Input<'_>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
+    fn eval(
+        &mut self,
+        left: Input<'_>,
+        right: Input<'_>,
+        _ctx: &Context<'_>,
+    ) -> Result<Value, OperatorError> {
         let both = [left.into_changes()?, right.into_changes()?.negate()?];
         Ok(ChangeBatch::concat(Arc::clone(&self.schema), &both)?.into())
     }

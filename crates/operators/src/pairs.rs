@@ -42,7 +42,17 @@ impl<'a> Pairs<'a> {
     pub(crate) fn new(spec: &'a JoinSpec, side: Side, delta: &'a IndexedBatch) -> Self {
         let limit = if spec.residual.is_empty() { LARGE_CHUNK } else { CHUNK };
         let (delta_rows, batch_rows, weights) = (Vec::new(), Vec::new(), Vec::new());
-        Self { spec, side, delta, limit, delta_rows, batch_rows, weights, pieces: Vec::new(), done: Vec::new() }
+        Self {
+            spec,
+            side,
+            delta,
+            limit,
+            delta_rows,
+            batch_rows,
+            weights,
+            pieces: Vec::new(),
+            done: Vec::new(),
+        }
     }
 
     /// Adds all pairs with rows of `batch`; `starts` are the runs of the delta.
@@ -56,7 +66,11 @@ impl<'a> Pairs<'a> {
         let delta = self.delta;
         meet(delta.key(), starts, batch, self.spec.null_matches, |run, rows| {
             let delta_run = starts[run]..starts[run + 1];
-            if exact { self.multiply(delta_run, batch, rows) } else { self.multiply_checked(delta_run, batch, rows)? }
+            if exact {
+                self.multiply(delta_run, batch, rows)
+            } else {
+                self.multiply_checked(delta_run, batch, rows)?
+            }
             if self.weights.len() >= self.limit {
                 ctx.check()?;
                 self.close(batch);
@@ -134,7 +148,9 @@ impl<'a> Pairs<'a> {
             (JoinColumn::Left(index), Side::Left) | (JoinColumn::Right(index), Side::Right) => {
                 delta_rows.all(&self.delta.columns()[*index])
             }
-            (JoinColumn::Left(index) | JoinColumn::Right(index), _) => self.gather_pieces(*index, &batch_rows),
+            (JoinColumn::Left(index) | JoinColumn::Right(index), _) => {
+                self.gather_pieces(*index, &batch_rows)
+            }
         };
         self.spec.gathered.iter().map(column).collect()
     }

@@ -36,7 +36,12 @@ impl Operator for Plus {
 }
 
 impl BinaryOperator for Plus {
-    fn eval(&mut self, left: Input<'_>, right: Input<'_>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
+    fn eval(
+        &mut self,
+        left: Input<'_>,
+        right: Input<'_>,
+        _ctx: &Context<'_>,
+    ) -> Result<Value, OperatorError> {
         let both = [left.into_changes()?, right.into_changes()?];
         Ok(ChangeBatch::concat(Arc::clone(&self.schema), &both)?.into())
     }

@@ -37,7 +37,8 @@ impl RowWeights {
         }
         let starts: Vec<u32> = (0..=delta.len() as u32).collect();
         let before = key_weights(delta.columns(), &starts, input.before.batches(), true)?;
-        let changes = before.iter().zip(delta.weights()).map(|(before, weight)| change(*before, before + weight));
+        let changes =
+            before.iter().zip(delta.weights()).map(|(before, weight)| change(*before, before + weight));
         self.output(delta, changes.collect())
     }
 

@@ -120,7 +120,12 @@ impl Operator for SemiJoin {
 }
 
 impl BinaryOperator for SemiJoin {
-    fn eval(&mut self, left: Input<'_>, right: Input<'_>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
+    fn eval(
+        &mut self,
+        left: Input<'_>,
+        right: Input<'_>,
+        _ctx: &Context<'_>,
+    ) -> Result<Value, OperatorError> {
         let (left, right) = (left.as_indexed()?, right.as_indexed()?);
         let mut parts = Vec::new();
         if !left.delta.is_empty() {

@@ -9,7 +9,10 @@ pub(crate) fn size(spine: &Spine) -> StateSize {
 }
 
 /// Replaces the content of the spines by one snapshot each.
-pub(crate) fn restore<const N: usize>(spines: [&mut Spine; N], snapshots: Vec<Snapshot>) -> Result<(), OperatorError> {
+pub(crate) fn restore<const N: usize>(
+    spines: [&mut Spine; N],
+    snapshots: Vec<Snapshot>,
+) -> Result<(), OperatorError> {
     let found = snapshots.len();
     let snapshots: [Snapshot; N] =
         snapshots.try_into().map_err(|_| OperatorError::WrongState { expected: N, found })?;

@@ -37,7 +37,8 @@ impl Operator for Sum {
 
 impl NaryOperator for Sum {
     fn eval(&mut self, inputs: Vec<Input<'_>>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
-        let changes: Vec<ChangeBatch> = inputs.into_iter().map(Input::into_changes).collect::<Result<_, _>>()?;
+        let changes: Vec<ChangeBatch> =
+            inputs.into_iter().map(Input::into_changes).collect::<Result<_, _>>()?;
         Ok(ChangeBatch::concat(Arc::clone(&self.schema), &changes)?.into())
     }
 

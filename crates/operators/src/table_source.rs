@@ -35,7 +35,8 @@ impl TableSource {
         for (place, column) in columns.iter().enumerate() {
             places[*column] = place;
         }
-        let fields: Vec<FieldRef> = places.iter().map(|place| Arc::clone(&layout.schema().fields()[*place])).collect();
+        let fields: Vec<FieldRef> =
+            places.iter().map(|place| Arc::clone(&layout.schema().fields()[*place])).collect();
         let schema = Arc::new(Schema::new(fields));
         Self { schema, columns, places, spine: Spine::new(layout), pending: Vec::new() }
     }

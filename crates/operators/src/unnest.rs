@@ -102,6 +102,8 @@ fn elements(list: &ArrayRef) -> Result<(Elements, ArrayRef), OperatorError> {
             valid.for_each(|row| elements.push(row, row * size..(row + 1) * size));
             Ok((elements, Arc::clone(list.values())))
         }
-        other => Err(OperatorError::evaluation(format!("cannot unnest a column of type {other}: expected a list"))),
+        other => {
+            Err(OperatorError::evaluation(format!("cannot unnest a column of type {other}: expected a list")))
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! Joins of all kinds against their definitions; the join is bilinear.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod oracle;
 mod wiring;
@@ -63,7 +64,8 @@ fn oracle_join_where_null_equals_null() {
     let table = || Table::new([int("k", 0..3).nullable(), text("t", 2).nullable(), int("w", 0..2)]);
     Oracle::new([table(), table()]).check(
         |circuit, inputs| {
-            let (left, right) = (arrange(circuit, inputs[0], &[0, 1])?, arrange(circuit, inputs[1], &[0, 1])?);
+            let (left, right) =
+                (arrange(circuit, inputs[0], &[0, 1])?, arrange(circuit, inputs[1], &[0, 1])?);
             join_indexes(circuit, left, right, |spec| spec.with_null_matches())
         },
         |contents| contents[0].join_by(&contents[1], |row| row[..2].to_vec(), |row| row[..2].to_vec(), pair),
@@ -90,7 +92,11 @@ fn oracle_self_join_reads_one_index_twice() {
 }
 
 /// The join on `k` where `left.n < right.n`, of which `(left.v, right.v)` go out.
-fn join_with_residual(circuit: &mut Circuit, inputs: &[StreamId], key: &[usize]) -> Result<StreamId, BuildError> {
+fn join_with_residual(
+    circuit: &mut Circuit,
+    inputs: &[StreamId],
+    key: &[usize],
+) -> Result<StreamId, BuildError> {
     let (left, right) = (arrange(circuit, inputs[0], key)?, arrange(circuit, inputs[1], key)?);
     join_indexes(circuit, left, right, |spec| {
         let gathered = spec.gathered_schema.clone();
@@ -129,12 +135,18 @@ fn oracle_join_of_joins() {
             join(circuit, (two, &[3]), (inputs[2], &[0]))
         },
         |contents| {
-            let two = contents[0].join_by(&contents[1], |l| l[1].clone(), |r| r[0].clone(), |l, r| {
-                vec![l[1].clone(), l[0].clone(), r[0].clone(), r[1].clone()]
-            });
-            two.join_by(&contents[2], |l| l[3].clone(), |r| r[0].clone(), |l, r| {
-                pair(&vec![l[3].clone(), l[0].clone(), l[1].clone(), l[2].clone()], r)
-            })
+            let two = contents[0].join_by(
+                &contents[1],
+                |l| l[1].clone(),
+                |r| r[0].clone(),
+                |l, r| vec![l[1].clone(), l[0].clone(), r[0].clone(), r[1].clone()],
+            );
+            two.join_by(
+                &contents[2],
+                |l| l[3].clone(),
+                |r| r[0].clone(),
+                |l, r| pair(&vec![l[3].clone(), l[0].clone(), l[1].clone(), l[2].clone()], r),
+            )
         },
     );
 }

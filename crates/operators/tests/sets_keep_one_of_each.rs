@@ -21,7 +21,9 @@ fn oracle_arrange_keeps_the_rows_and_moves_the_columns() {
 
 #[test]
 fn oracle_distinct() {
-    Oracle::new([rows()]).cases(500).check(|circuit, inputs| distinct(circuit, inputs[0]), |contents| contents[0].distinct());
+    Oracle::new([rows()])
+        .cases(500)
+        .check(|circuit, inputs| distinct(circuit, inputs[0]), |contents| contents[0].distinct());
 }
 
 #[test]
@@ -32,7 +34,9 @@ fn oracle_distinct_floats_and_lists() {
 
 #[test]
 fn oracle_positive() {
-    Oracle::new([rows()]).cases(500).check(|circuit, inputs| positive(circuit, inputs[0]), |contents| contents[0].positive());
+    Oracle::new([rows()])
+        .cases(500)
+        .check(|circuit, inputs| positive(circuit, inputs[0]), |contents| contents[0].positive());
 }
 
 #[test]
@@ -56,7 +60,8 @@ fn oracle_union_is_the_distinct_of_a_sum() {
     Oracle::new([rows().bag(), rows().bag()]).check(
         |circuit, inputs| {
             let schema = circuit.schema(inputs[0])?.clone();
-            let sum = circuit.add_binary(Box::new(Plus::new(schema.clone())), inputs[0], inputs[1], schema)?;
+            let sum =
+                circuit.add_binary(Box::new(Plus::new(schema.clone())), inputs[0], inputs[1], schema)?;
             distinct(circuit, sum)
         },
         |contents| {

@@ -1,4 +1,5 @@
 //! Integration, differentiation and delay against the recorded streams of the algebra, and the laws between them.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod oracle;
 mod wiring;
@@ -120,10 +121,13 @@ fn together(steps: &[Step]) -> Vec<Step> {
 fn apart(steps: &[Step]) -> Vec<Step> {
     let width = steps[0].len();
     let single = |table: usize, change: (oracle::Row, i64)| {
-        (0..width).map(|index| if index == table { vec![change.clone()] } else { Vec::new() }).collect::<Step>()
+        (0..width)
+            .map(|index| if index == table { vec![change.clone()] } else { Vec::new() })
+            .collect::<Step>()
     };
     let rows = steps.iter().flat_map(|step| step.iter().enumerate());
-    rows.flat_map(|(table, changes)| changes.iter().map(move |change| single(table, change.clone()))).collect()
+    rows.flat_map(|(table, changes)| changes.iter().map(move |change| single(table, change.clone())))
+        .collect()
 }
 
 #[test]

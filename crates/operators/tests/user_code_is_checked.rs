@@ -1,4 +1,5 @@
 //! Functions of the user: what they see, and what happens when they fail or give nonsense. Sources and sinks beside them.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod oracle;
 mod wiring;
@@ -28,7 +29,8 @@ fn squares(rows: &RecordBatch) -> Result<(RecordBatch, UInt32Array), Failure> {
     let values = rows.column(0).as_primitive::<Int64Type>().values();
     let repeated = |(row, n): (usize, &i64)| std::iter::repeat_n((row as u32, *n), *n as usize);
     let images: Vec<(u32, i64)> = values.iter().enumerate().flat_map(repeated).collect();
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(images.iter().map(|(_, n)| (n * n).to_string())));
+    let texts: ArrayRef =
+        Arc::new(StringArray::from_iter_values(images.iter().map(|(_, n)| (n * n).to_string())));
     let origins = images.iter().map(|(row, _)| *row).collect();
     Ok((RecordBatch::try_from_iter([("square", texts)])?, origins))
 }
@@ -62,7 +64,8 @@ fn map_rows_sees_each_row_once() {
         squares(rows)
     };
     let (mut circuit, source, output) = circuit_of(Arc::new(function));
-    let changes = [(vec![Cell::Int(1)], 1), (vec![Cell::Int(1)], 2), (vec![Cell::Int(2)], 1), (vec![Cell::Int(2)], -1)];
+    let changes =
+        [(vec![Cell::Int(1)], 1), (vec![Cell::Int(1)], 2), (vec![Cell::Int(2)], 1), (vec![Cell::Int(2)], -1)];
     let result = circuit.step([(source, to_batch(&numbers(), &changes))]).unwrap().take(output).unwrap();
     assert_eq!(to_rows(result.as_changes().unwrap()), ZSet::from_iter([(vec![Cell::from("1")], 3)]));
     assert_eq!(seen.load(Ordering::Relaxed), 1);
@@ -79,7 +82,9 @@ fn circuit_of(function: Arc<RowsFn>) -> (Circuit, StreamId, StreamId) {
 }
 
 /// The error of a step over the numbers one and two.
-fn failure(function: impl Fn(&RecordBatch) -> Result<(RecordBatch, UInt32Array), Failure> + Send + Sync + 'static) -> Failure {
+fn failure(
+    function: impl Fn(&RecordBatch) -> Result<(RecordBatch, UInt32Array), Failure> + Send + Sync + 'static,
+) -> Failure {
     let (mut circuit, source, _) = circuit_of(Arc::new(function));
     let changes = to_batch(&numbers(), &[(vec![Cell::Int(1)], 1), (vec![Cell::Int(2)], 1)]);
     match circuit.step([(source, changes)]).map_err(CircuitError::into_root) {
@@ -138,7 +143,10 @@ fn an_origin_outside_the_input_is_named() {
     let error = failure(|_| Ok((texts(&[Some("1"), Some("4")]), vec![0, 2].into())));
     assert_eq!(error.to_string(), "the function returned row 1 for input row 2, but there are 2 input rows");
     let error = failure(|_| Ok((texts(&[Some("1")]), vec![None].into())));
-    assert_eq!(error.to_string(), "the function returned row 0 for input row NULL, but there are 2 input rows");
+    assert_eq!(
+        error.to_string(),
+        "the function returned row 0 for input row NULL, but there are 2 input rows"
+    );
 }
 
 /// A table source under an operator that is built over its stream.

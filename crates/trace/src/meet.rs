@@ -86,8 +86,12 @@ fn intersect<L: Lead, E>(
     let (mut run, mut row) = (0, 0);
     while run < runs && row < len {
         match compare(run, row) {
-            Ordering::Less => row = gallop(row + 1, len, |candidate| compare(run, candidate) == Ordering::Less),
-            Ordering::Greater => run = gallop(run + 1, runs, |candidate| compare(candidate, row) == Ordering::Greater),
+            Ordering::Less => {
+                row = gallop(row + 1, len, |candidate| compare(run, candidate) == Ordering::Less)
+            }
+            Ordering::Greater => {
+                run = gallop(run + 1, runs, |candidate| compare(candidate, row) == Ordering::Greater)
+            }
             Ordering::Equal => {
                 let end = gallop(row + 1, len, |candidate| compare(run, candidate) == Ordering::Equal);
                 found(run, row as u32..end as u32)?;

@@ -7,8 +7,8 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, ListArray,
-    StringViewArray, TimestampMicrosecondArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array,
+    ListArray, StringViewArray, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
@@ -143,10 +143,16 @@ pub fn to_array(data_type: &DataType, cells: &[&Cell]) -> ArrayRef {
     let ints = || cells.iter().map(|cell| cell.int());
     match data_type {
         DataType::Boolean => Arc::new(cells.iter().map(|cell| cell.bool()).collect::<BooleanArray>()),
-        DataType::Int32 => Arc::new(ints().map(|value| value.map(|value| value as i32)).collect::<Int32Array>()),
+        DataType::Int32 => {
+            Arc::new(ints().map(|value| value.map(|value| value as i32)).collect::<Int32Array>())
+        }
         DataType::Int64 => Arc::new(ints().collect::<Int64Array>()),
-        DataType::UInt64 => Arc::new(ints().map(|value| value.map(|value| value as u64)).collect::<UInt64Array>()),
-        DataType::Date32 => Arc::new(ints().map(|value| value.map(|value| value as i32)).collect::<Date32Array>()),
+        DataType::UInt64 => {
+            Arc::new(ints().map(|value| value.map(|value| value as u64)).collect::<UInt64Array>())
+        }
+        DataType::Date32 => {
+            Arc::new(ints().map(|value| value.map(|value| value as i32)).collect::<Date32Array>())
+        }
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone_opt(zone.clone()))
         }

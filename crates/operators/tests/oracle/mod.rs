@@ -18,6 +18,7 @@
 //!
 //! `PROPTEST_CASES` sets the number of cases of each test.
 #![allow(dead_code, unused_imports, reason = "each test file uses the part that it needs")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 pub mod cell;
 mod fuse;

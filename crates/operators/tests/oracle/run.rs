@@ -50,10 +50,10 @@ impl<'a> Run<'a> {
         self.steps += 1;
         let batches: Vec<ChangeBatch> =
             self.tables.iter().zip(step).map(|(table, changes)| to_batch(table.schema(), changes)).collect();
-        if self.steps % 2 == 0 {
+        if self.steps.is_multiple_of(2) {
             self.fail(&batches)?;
         }
-        if self.steps % 3 == 0 {
+        if self.steps.is_multiple_of(3) {
             self.move_house()?;
         }
         let inputs = self.parts.sources.iter().copied().zip(batches);

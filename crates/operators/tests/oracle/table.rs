@@ -40,7 +40,14 @@ pub fn int(name: &str, values: Range<i64>) -> Column {
 
 /// Strings out of `count` different ones, short and long, some with a common prefix.
 pub fn text(name: &str, count: usize) -> Column {
-    let words = ["a", "", "ab", "a long one that does not fit into a view", "a long one that does not fit into a word", "b"];
+    let words = [
+        "a",
+        "",
+        "ab",
+        "a long one that does not fit into a view",
+        "a long one that does not fit into a word",
+        "b",
+    ];
     let words = words[..count.min(words.len())].to_vec();
     Column::new(name, DataType::Utf8View, proptest::sample::select(words).prop_map(Cell::from))
 }
@@ -106,7 +113,8 @@ pub fn steps(tables: &[Table]) -> BoxedStrategy<Vec<Step>> {
 type Draft = (Row, i64, Option<Index>);
 
 fn changes(table: &Table) -> BoxedStrategy<Vec<Draft>> {
-    let weight = prop_oneof![8 => Just(1), 3 => Just(-1), 1 => Just(2), 1 => Just(-2), 1 => Just(0), 1 => Just(7)];
+    let weight =
+        prop_oneof![8 => Just(1), 3 => Just(-1), 1 => Just(2), 1 => Just(-2), 1 => Just(0), 1 => Just(7)];
     let retract = prop_oneof![3 => Just(None), 1 => any::<Index>().prop_map(Some)];
     let change = (table.row.clone(), weight, retract);
     prop_oneof![1 => Just(Vec::new()), 3 => vec(change, 1..6)].boxed()

@@ -1,5 +1,6 @@
 //! Short forms for building circuits in tests: expressions over columns, indexes, joins.
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 
@@ -9,7 +10,9 @@ use datafusion_expr::Operator;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{Column, binary, lit};
 use tailrace_circuit::{Circuit, StreamId};
-use tailrace_operators::{Arrange, Distinct, Join, JoinColumn, JoinSpec, Positive, Scalar, SemiJoin, SemiSpec};
+use tailrace_operators::{
+    Arrange, Distinct, Join, JoinColumn, JoinSpec, Positive, Scalar, SemiJoin, SemiSpec,
+};
 use tailrace_trace::Layout;
 
 use super::oracle::BuildError;
@@ -87,7 +90,8 @@ pub fn join_indexes(
     adapt: impl FnOnce(JoinSpec) -> JoinSpec,
 ) -> Result<StreamId, BuildError> {
     let (left_schema, right_schema) = (circuit.schema(left)?.clone(), circuit.schema(right)?.clone());
-    let spec = JoinSpec::new(all_columns(&left_schema, &right_schema), beside(&[&left_schema, &right_schema]));
+    let spec =
+        JoinSpec::new(all_columns(&left_schema, &right_schema), beside(&[&left_schema, &right_schema]));
     let spec = adapt(spec);
     let schema = spec.schema.clone();
     Ok(circuit.add_binary(Box::new(Join::new(spec)), left, right, schema)?)

@@ -162,13 +162,13 @@ def _data_type(annotation: Any, where: str) -> DataType:
 
 
 def struct_type(row: type[Row]) -> DataType:
-    """The struct type of a row class that stands in a column."""
-    fields = [(column.name, column.type.native, column.type.nullable) for column in row.__tailrace__.columns]
+    """The struct type of a row class that stands in a column; NOT NULL is checked for columns, not inside of them."""
+    fields = [(column.name, column.type.native, True) for column in row.__tailrace__.columns]
     return DataType("struct", Type.struct(fields), row=row)
 
 
 def _list(item: DataType) -> DataType:
-    return DataType("list", Type.list(item.native, item.nullable), item=item)
+    return DataType("list", Type.list(item.native, True), item=item)
 
 
 def list_type(item: DataType) -> DataType:
@@ -177,7 +177,7 @@ def list_type(item: DataType) -> DataType:
 
 
 def _map(key: DataType, value: DataType) -> DataType:
-    return DataType("map", Type.map(key.native, value.native, value.nullable), item=value, key=key)
+    return DataType("map", Type.map(key.native, value.native, True), item=value, key=key)
 
 
 def _refined(found: DataType, spec: TypeSpec, where: str) -> DataType:

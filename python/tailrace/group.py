@@ -113,7 +113,7 @@ class Group(Generic[T]):
         self, value: Callable[[T], V], by: Callable[[T], object], *, where: Callable[[T], bool]
     ) -> V | None: ...
     def arg_min(self, value: Callable[[T], Any], by: Callable[[T], object], *, where: Any = None) -> Any:
-        """The value in the row where `by` is smallest."""
+        """The value in the row where `by` is smallest, among rows where neither is NULL."""
         return self._same("arg_min", [self._value(value, "arg_min"), self._value(by, "arg_min")], where)
 
     @overload
@@ -123,7 +123,7 @@ class Group(Generic[T]):
         self, value: Callable[[T], V], by: Callable[[T], object], *, where: Callable[[T], bool]
     ) -> V | None: ...
     def arg_max(self, value: Callable[[T], Any], by: Callable[[T], object], *, where: Any = None) -> Any:
-        """The value in the row where `by` is largest."""
+        """The value in the row where `by` is largest, among rows where neither is NULL."""
         return self._same("arg_max", [self._value(value, "arg_max"), self._value(by, "arg_max")], where)
 
     @overload

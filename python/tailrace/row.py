@@ -78,7 +78,8 @@ class Row:
     def __init_subclass__(cls, *, table: str | None = None) -> None:
         super().__init_subclass__()
         dataclass(frozen=True, kw_only=True)(cls)
-        cls.__tailrace__ = Layout(cls, table or _snake_case(cls.__name__), sys._getframe(1).f_locals)
+        frame = sys._getframe(1)
+        cls.__tailrace__ = Layout(cls, table or _snake_case(cls.__name__), frame.f_globals, frame.f_locals)
         _explain_arguments(cls)
 
     if not TYPE_CHECKING:  # a checker must not take every attribute for granted
@@ -101,12 +102,15 @@ class Column:
 class Layout:
     """What the engine needs to know about a row class: its columns, its key, the name of its table."""
 
-    def __init__(self, row: type[Row], table: str, scope: Mapping[str, Any]) -> None:
+    def __init__(
+        self, row: type[Row], table: str, module_names: dict[str, Any], local_names: Mapping[str, Any]
+    ) -> None:
         self.row = row
         self.table = table
         self.fields = dataclasses.fields(row)  # type: ignore[arg-type]
+        self._names = module_names
         # Classes inside a function may name each other; what cannot be resolved yet is tried again at the first use.
-        self._hints = _hints(row, dict(scope)) if _is_local(row) else None
+        self._hints = _hints(row, {**module_names, **local_names})
 
     @cached_property
     def names(self) -> list[str]:
@@ -118,7 +122,7 @@ class Layout:
         """The columns, in order."""
         if not self.fields:
             raise SchemaError(f"{self.row.__name__} has no columns; write them as annotations: `id: int`.")
-        hints = self._hints or _hints(self.row, None)
+        hints = _hints(self.row, self._names) if isinstance(self._hints, NameError) else self._hints
         if isinstance(hints, NameError):
             raise SchemaError(
                 f"{self.row.__name__}: {hints}. The types of columns must be known when the program runs."
@@ -211,15 +215,11 @@ def _read_map(
     }
 
 
-def _hints(row: type[Row], scope: dict[str, Any] | None) -> Any:
+def _hints(row: type[Row], names: dict[str, Any]) -> dict[str, Any] | NameError:
     try:
-        return typing.get_type_hints(row, localns=scope)
+        return typing.get_type_hints(row, localns=names)
     except NameError as error:
-        return None if scope is not None else error
-
-
-def _is_local(row: type[Row]) -> bool:
-    return "<locals>" in row.__qualname__
+        return error
 
 
 def _snake_case(name: str) -> str:

@@ -57,6 +57,3 @@ class Table(Stream[T]):
         [1, 2]
         """
         return cast("list[T]", read_rows(self.snapshot(), self.row))
-
-    def __len__(self) -> int:
-        return len(self._database.native.snapshot(self.name))

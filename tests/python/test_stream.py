@@ -219,7 +219,7 @@ def test_aggregates(db: tr.Database, bids: tr.Table[Bid]) -> None:
         mean=11.25,
         low=10.0,
         high=12.5,
-        dearest=None,
+        dearest="x",
         cheapest=1,
         first=2,
         last=1,
@@ -359,8 +359,8 @@ def test_mutual_recursion(db: tr.Database) -> None:
     )
     evens, odds = db.create_view("evens", even), db.create_view("odds", odd)
     db.insert(start, Even(n=0))
-    assert sorted(row.n for row in evens.rows()) == [0, 2, 4, 6, 8, 10]
-    assert sorted(row.n for row in odds.rows()) == [1, 3, 5, 7, 9, 11]
+    assert sorted(row.n for row in evens.rows()) == [0, 2, 4, 6, 8]
+    assert sorted(row.n for row in odds.rows()) == [1, 3, 5, 7, 9]
     db.delete(start, Even(n=0))
     assert evens.rows() == []
     assert odds.rows() == []

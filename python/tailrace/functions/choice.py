@@ -76,7 +76,9 @@ def coalesce(*values: Any) -> Any:
     """
     symbols = unified(values, "tr.coalesce")
     type = symbols[0].type.optional(all(symbol.type.nullable for symbol in symbols))
-    return make(Expr.call("coalesce", [symbol.expr for symbol in symbols]), type, merge(symbols))
+    *first, last = (symbol.expr for symbol in symbols)
+    expr = Expr.case([(Expr.unary("is not null", found), found) for found in first], last) if first else last
+    return make(expr, type, merge(symbols))
 
 
 def nullif(value: V, other: V) -> V | None:

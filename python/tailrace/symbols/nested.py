@@ -39,10 +39,9 @@ class ListSymbol(Symbol, kinds=("list",)):
     def count(self, item: object) -> Symbol:
         """How often `item` is in the list."""
         positions = _call("array_positions", self, as_symbol(item, self._item))
-        counted = Expr.call(
-            "coalesce", [Expr.cast(Expr.call("cardinality", [positions]), INT.native), Expr.literal(0)]
-        )
-        return make(counted, INT, self.scope)
+        counted = Expr.cast(Expr.call("cardinality", [positions]), INT.native)
+        found = Expr.case([(Expr.unary("is null", counted), Expr.literal(0, INT.native))], counted)
+        return make(found, INT, self.scope)
 
     @property
     def _item(self) -> DataType:

@@ -84,7 +84,9 @@ class StrSymbol(Symbol, kinds=("str",)):
 
     def split(self, separator: str) -> Symbol:
         """The pieces between separators, as a list."""
-        return call("string_to_array", list_type(STR), self, separator)
+        pieces = call("string_to_array", list_type(STR), self, separator)
+        # Python splits an empty text into one empty piece, SQL into none.
+        return _choose(self == "", as_symbol([""]), pieces)
 
     def zfill(self, width: int) -> Symbol:
         """Filled with zeros on the left up to `width`; a sign is not looked at."""

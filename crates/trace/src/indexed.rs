@@ -32,6 +32,9 @@ impl IndexedBatch {
         if len == 0 {
             return Ok(Self::empty(layout));
         }
+        if len == 1 && is_settled(columns, diffs) {
+            return Self::from_sorted(layout, columns.to_vec(), diffs.to_vec());
+        }
         let folded = fold(columns, diffs, len)?;
         let columns = gather(columns, &folded.rows)?;
         Self::from_sorted(layout, columns, folded.diffs)
@@ -120,4 +123,11 @@ impl IndexedBatch {
         let columns: usize = self.columns.iter().map(|column| column.get_buffer_memory_size()).sum();
         columns + self.diffs.iter().map(DiffColumn::bytes).sum::<usize>()
     }
+}
+
+/// Whether a single row can be taken as it is: it is not zero, and it does not keep a large buffer alive that it is a slice of.
+fn is_settled(columns: &[ArrayRef], diffs: &[DiffColumn]) -> bool {
+    const SMALL: usize = 1024;
+    matches!(diffs, [DiffColumn::Weight(weights)] if weights[0] != 0)
+        && columns.iter().all(|column| column.get_buffer_memory_size() <= SMALL)
 }

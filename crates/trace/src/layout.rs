@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use crate::{DiffKind, TraceError};
 
@@ -25,6 +25,13 @@ impl Layout {
         check_ordered(&schema)?;
         let diffs = std::iter::once(DiffKind::Weight).chain(sums).collect();
         Ok(Arc::new(Self { schema, key_len, diffs }))
+    }
+
+    /// The same layout inside a nested scope: one more column at the end, the iteration of a change.
+    pub fn timed(&self) -> Arc<Self> {
+        let iteration = Arc::new(Field::new("@iteration", DataType::Int32, false));
+        let fields: Vec<FieldRef> = self.schema.fields().iter().cloned().chain([iteration]).collect();
+        Arc::new(Self { schema: Arc::new(Schema::new(fields)), ..self.clone() })
     }
 
     /// The columns, in the order in which they are compared.

@@ -85,9 +85,27 @@ impl Spine {
     /// Adds a batch that becomes visible with the next commit. Refused if the weights could overflow.
     pub fn stage(&mut self, batch: Arc<IndexedBatch>) -> Result<(), TraceError> {
         if !batch.is_empty() {
-            self.check_mass(&batch)?;
+            self.admit(batch.mass())?;
             self.staged.push(batch);
         }
+        Ok(())
+    }
+
+    /// Whether batches of this mass together may be staged: refused if the weights could overflow.
+    pub fn admit(&mut self, mass: i64) -> Result<(), TraceError> {
+        let limit = i128::from(i64::MAX);
+        let staged: i128 = self.staged.iter().map(|batch| i128::from(batch.mass())).sum();
+        let committed: i128 = self.snapshot.batches().iter().map(|batch| i128::from(batch.mass())).sum();
+        let added = staged + i128::from(mass);
+        if committed + added <= limit {
+            return Ok(());
+        }
+        let whole = self.snapshot.consolidate()?;
+        if i128::from(whole.mass()) + added > limit {
+            return Err(TraceError::WeightOverflow);
+        }
+        self.snapshot = Snapshot::new(Arc::clone(&self.layout), vec![Arc::clone(&whole)]);
+        self.layers = vec![Layer::Whole(whole)];
         Ok(())
     }
 
@@ -190,21 +208,5 @@ impl Spine {
             Ok(merged) if done.is_ok() => self.layers[position] = Layer::Whole(Arc::new(merged)),
             _ => self.layers.insert(position + 1, Layer::Whole(Arc::clone(&sources[1]))),
         }
-    }
-
-    fn check_mass(&mut self, batch: &IndexedBatch) -> Result<(), TraceError> {
-        let committed = self.snapshot.batches().iter().chain(&self.staged).map(|batch| i128::from(batch.mass()));
-        let total = committed.sum::<i128>() + i128::from(batch.mass());
-        if total <= i128::from(i64::MAX) {
-            return Ok(());
-        }
-        let whole = self.snapshot.consolidate()?;
-        let staged: i128 = self.staged.iter().map(|batch| i128::from(batch.mass())).sum();
-        if i128::from(whole.mass()) + staged + i128::from(batch.mass()) > i128::from(i64::MAX) {
-            return Err(TraceError::WeightOverflow);
-        }
-        self.snapshot = Snapshot::new(Arc::clone(&self.layout), vec![Arc::clone(&whole)]);
-        self.layers = vec![Layer::Whole(whole)];
-        Ok(())
     }
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -16,32 +17,34 @@ from .changes import Model
 
 Bag = Counter[tuple[Any, ...]]
 
-_COLUMNS = "a BIGINT, b BIGINT, f DOUBLE, s VARCHAR"
+_TYPES = {
+    "keyed": ("BIGINT", "BIGINT", "BIGINT", "DOUBLE", "VARCHAR"),
+    "bag": ("BIGINT", "BIGINT", "DOUBLE", "VARCHAR"),
+}
+_NAMES = {"keyed": "id, a, b, f, s", "bag": "a, b, f, s"}
 
 
-class DuckDB:
-    """A database that holds the model and is asked from scratch."""
+def ask(sql: str, model: Model) -> Bag:
+    """The rows of a query over the model, which travels inside the query: one statement, and nothing to clean up."""
+    tables = ", ".join(
+        f"{name}({_NAMES[name]}) AS ({_values(name, rows)})" for name, rows in model.rows().items()
+    )
+    return bag(_duckdb().execute(f"WITH {tables} SELECT * FROM ({sql})").fetchall())
 
-    def __init__(self) -> None:
-        self._connection = duckdb.connect()
-        self._connection.execute("SET threads = 1; SET order_by_non_integer_literal = true")
-        self._connection.execute(f"CREATE TABLE keyed (id BIGINT, {_COLUMNS}); CREATE TABLE bag ({_COLUMNS})")
 
-    def load(self, model: Model) -> None:
-        """Replace what the tables hold."""
-        for table, rows in model.rows().items():
-            self._connection.execute(f"DELETE FROM {table}")
-            if rows:
-                values = ", ".join(f"({', '.join(_literal(value) for value in row)})" for row in rows)
-                self._connection.execute(f"INSERT INTO {table} VALUES {values}")
+@cache
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET threads = 1; SET order_by_non_integer_literal = true")
+    return connection
 
-    def ask(self, sql: str) -> Bag:
-        """The rows of a query."""
-        return bag(self._connection.execute(sql).fetchall())
 
-    def close(self) -> None:
-        """Forget it all."""
-        self._connection.close()
+def _values(table: str, rows: list[tuple[Any, ...]]) -> str:
+    """The rows with their types spelled out once, in a row that is not there."""
+    types = ", ".join(f"CAST(NULL AS {name})" for name in _TYPES[table])
+    lines = (f"({', '.join(_literal(value) for value in row)})" for row in rows)
+    given = f" UNION ALL VALUES {', '.join(lines)}" if rows else ""
+    return f"SELECT {types} WHERE false{given}"
 
 
 def bag(rows: Iterable[tuple[Any, ...]]) -> Bag:

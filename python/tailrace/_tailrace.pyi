@@ -9,6 +9,34 @@ from typing import final
 
 __version__: str
 
+__all__ = [
+    "Aggregate",
+    "ArrowTable",
+    "ClosedError",
+    "ColumnError",
+    "Database",
+    "DuplicateKeyError",
+    "Error",
+    "EvaluationError",
+    "Expr",
+    "InternalError",
+    "IterationLimitError",
+    "KeyNotFoundError",
+    "NotNullError",
+    "Plan",
+    "PlanError",
+    "SchemaError",
+    "Step",
+    "Type",
+    "TypeMismatchError",
+    "UdfError",
+    "UnknownTableError",
+    "UnknownViewError",
+    "WeightOverflowError",
+    "__version__",
+    "bench_consolidate",
+]
+
 class Error(Exception): ...
 class SchemaError(Error, ValueError): ...
 class ColumnError(SchemaError): ...
@@ -44,7 +72,7 @@ class Type:
     def struct(fields: Sequence[tuple[str, Type, bool]]) -> Type: ...
     @staticmethod
     def map(key: Type, value: Type, nullable: bool = True) -> Type: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
 
@@ -88,15 +116,15 @@ class Aggregate:
     first, last (ordered by `order_by`), array_agg, string_agg (args: value, separator literal), bool_and, bool_or, bit_and, bit_or, bit_xor.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         function: str,
         args: Sequence[Expr] = ...,
         *,
         distinct: bool = False,
         filter: Expr | None = None,
         order_by: Sequence[tuple[Expr, bool, bool]] = ...,
-    ) -> None:
+    ) -> Aggregate:
         """`order_by`: (expression, descending, nulls_first)."""
 
 @final

@@ -48,9 +48,9 @@ def native_data(data: object, row: type[Row] | None) -> object:
     if isinstance(data, Mapping):
         return _native_mapping(data)
     if isinstance(data, Row):
-        return [_checked(data, row, 0)]
+        return _native_rows([data], row)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, tuple)):
-        return [_checked(item, row, position) for position, item in enumerate(data)]
+        return _native_rows(list(data), row)
     raise TypeMismatchError(
         f"{type(data).__name__} is not data. It takes Arrow, pandas or Polars data, a row or a list of rows, a dictionary "
         "or a list of them, or a dictionary of columns."
@@ -62,7 +62,7 @@ def native_keys(data: object, row: type[Row] | None) -> object:
     if isinstance(data, (Row, Mapping)) or _is_arrow(data):
         return native_data(data, row)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, tuple)):
-        return [_checked(item, row, position, keys=True) for position, item in enumerate(data)]
+        return _native_rows(list(data), row, keys=True)
     return [_plain(data)]
 
 
@@ -94,22 +94,22 @@ def _without_index(data: Any) -> object:
     return pa.Table.from_pandas(data, preserve_index=False)
 
 
-def _checked(item: object, row: type[Row] | None, position: int, *, keys: bool = False) -> object:
-    if isinstance(item, Row):
-        return _checked_row(item, row, position)
-    if isinstance(item, Mapping) or keys:
-        return _plain(item)
-    raise TypeMismatchError(
-        f"Row {position} is {type(item).__name__}; it takes a dictionary or a row of the table's class."
-    )
+def _native_rows(items: list[Any], row: type[Row] | None, *, keys: bool = False) -> list[Any]:
+    """Rows as dictionaries; where all columns are scalars the engine reads the rows' own ones."""
+    for position, item in enumerate(items):
+        if not isinstance(item, row or Row) and (
+            isinstance(item, Row) or not (keys or isinstance(item, Mapping))
+        ):
+            raise _wrong_row(item, row, position)
+    if items and isinstance(items[0], Row) and is_symbolic(items[0]):
+        raise TypeMismatchError("Row 0 is symbolic: it belongs to a lambda and has no values.")
+    values = [item.__dict__ if isinstance(item, Row) else item for item in items]
+    return values if row is not None and row.__tailrace__.flat else [_plain(item) for item in values]
 
 
-def _checked_row(item: Row, row: type[Row] | None, position: int) -> object:
-    if row is not None and not isinstance(item, row):
-        raise TypeMismatchError(f"Row {position} is {type(item).__name__}; the table takes {row.__name__}.")
-    if is_symbolic(item):
-        raise TypeMismatchError(f"Row {position} is symbolic: it belongs to a lambda and has no values.")
-    return _plain(item.__dict__)
+def _wrong_row(item: object, row: type[Row] | None, position: int) -> TypeMismatchError:
+    wanted = f"a dictionary or a row of {row.__name__}" if row is not None else "a dictionary or a row"
+    return TypeMismatchError(f"Row {position} is {type(item).__name__}; the table takes {wanted}.")
 
 
 def _plain(value: Any) -> Any:

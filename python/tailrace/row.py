@@ -145,6 +145,11 @@ class Layout:
         return [(column.name, column.type.native, column.type.nullable) for column in self.columns]
 
     @cached_property
+    def flat(self) -> bool:
+        """Whether the engine takes the values of all columns as they are."""
+        return all(column.type.kind not in ("uuid", "struct", "list", "map") for column in self.columns)
+
+    @cached_property
     def readers(self) -> dict[str, Callable[[Any], Any]]:
         """How to turn the engine's plain values into richer ones, for the columns that need it."""
         found = ((column.name, _reader(column.type)) for column in self.columns)

@@ -173,7 +173,7 @@ BAD: dict[str, tuple[Callable[[World], object], type[Exception], tuple[str, ...]
     "rows of another class": (
         lambda w: w.db.insert(w.bids, [Bid(**GOOD), Tick(n=1)]),  # type: ignore[list-item]
         tr.TypeMismatchError,
-        ("Row 1", "Tick", "Bid"),
+        ("Row 1 is Tick", "a row of Bid"),
     ),
     "a number": (lambda w: w.db.insert(w.bids, 7), tr.TypeMismatchError, ("int is not data",)),  # type: ignore[type-var]
     "a list of numbers": (lambda w: w.db.insert(w.bids, [7]), tr.TypeMismatchError, ("Row 0 is int",)),  # type: ignore[list-item]

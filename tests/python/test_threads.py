@@ -110,7 +110,7 @@ def test_control_c_interrupts_a_long_step_and_leaves_the_database_whole() -> Non
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     try:
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=120)
     finally:
         process.kill()
     assert output == "interrupted\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tailrace as tr
 
 from .expressions import Expression, expression
-from .operators import Children, Node, Stream
+from .operators import Children, Node, Stream, orders, sql_order, traced_order
 from .relations import COLUMNS, KINDS, SQL_TYPES, Rel
 
 
@@ -95,10 +95,50 @@ def _computed() -> st.SearchStrategy[Asked]:
     )
 
 
+def _extreme() -> st.SearchStrategy[Asked]:
+    """The value is a function of what it is chosen by, so that ties do not matter."""
+    return st.sampled_from(
+        [
+            Asked(
+                lambda _, g: g.arg_min(lambda r: tr.some(r.a) * 2, by=lambda r: r.a), "arg_min(t.a * 2, t.a)"
+            ),
+            Asked(
+                lambda _, g: g.arg_max(lambda r: tr.length(tr.some(r.s)), by=lambda r: r.s),
+                "arg_max(length(t.s), t.s)",
+            ),
+        ]
+    )
+
+
+def _listed() -> st.SearchStrategy[Asked]:
+    return st.sampled_from(
+        [
+            Asked(lambda _, g: tr.length(tr.some(g.array_agg(lambda r: r.b))), "len(list(t.b))"),
+            Asked(
+                lambda _, g: tr.some(g.array_agg(lambda r: r.b))[0],
+                "list(t.b ORDER BY t.b ASC NULLS LAST)[1]",
+            ),
+        ]
+    )
+
+
+@st.composite
+def _placed(draw: st.DrawFn) -> Asked:
+    """The value of the first or last row of an order that leaves no ties."""
+    name, order = draw(st.sampled_from(["first", "last"])), draw(orders())
+    return Asked(
+        lambda _, g: getattr(g, name)(lambda r: r.b, order_by=traced_order(order)),
+        f"{name}(t.b ORDER BY {sql_order(order)})",
+    )
+
+
 _ASKED: dict[str, tuple[Callable[[], st.SearchStrategy[Asked]], ...]] = {
     "int": (
         _count_all,
         _computed,
+        _extreme,
+        _listed,
+        _placed,
         _with_filter("int", lambda g, v, w: g.count(v, **w), "count({})"),
         _with_filter("str", lambda g, v, w: g.count_distinct(v, **w), "count(DISTINCT {})"),
         _with_filter("int", lambda g, v, w: g.sum(v, **w), "sum({})"),

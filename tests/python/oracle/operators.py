@@ -192,7 +192,7 @@ def top_ks(draw: st.DrawFn, children: Children) -> Node:
     """The first rows of an order, of all rows or of each group."""
     child, order, k, offset = (
         draw(children),
-        draw(_orders()),
+        draw(orders()),
         draw(st.integers(0, 4)),
         draw(st.integers(0, 2)),
     )
@@ -200,12 +200,12 @@ def top_ks(draw: st.DrawFn, children: Children) -> Node:
 
     def build(db: dict[str, tr.Table[Any]]) -> Stream:
         stream = child.build(db)
-        by = _traced_order(order)
+        by = traced_order(order)
         if key is None:
             return stream.bottom_k(k, by=by, offset=offset)
         return stream.group_by(lambda r: key.trace({"t": r})).bottom_k(k, by=by, offset=offset)
 
-    over = f"OVER ({f'PARTITION BY {key.sql}' if key else ''} ORDER BY {_sql_order(order)})"
+    over = f"OVER ({f'PARTITION BY {key.sql}' if key else ''} ORDER BY {sql_order(order)})"
     ranked = f"SELECT t.*, row_number() {over} AS n FROM ({child.sql}) t"
     return Node(build, f"SELECT a, b, f, s FROM ({ranked}) WHERE n > {offset} AND n <= {offset + k}")
 
@@ -213,14 +213,14 @@ def top_ks(draw: st.DrawFn, children: Children) -> Node:
 @st.composite
 def windows(draw: st.DrawFn, children: Children) -> Node:
     """Ranks and neighbours."""
-    child, order, key = draw(children), draw(_orders()), draw(st.none() | expression("int", ("t",), 1))
+    child, order, key = draw(children), draw(orders()), draw(st.none() | expression("int", ("t",), 1))
     function = draw(st.sampled_from(["row_number", "rank", "dense_rank"]))
     neighbour, offset = draw(st.sampled_from(["lag", "lead"])), draw(st.integers(0, 2))
     default = draw(st.none() | st.integers(8, 9))
 
     def build(db: dict[str, tr.Table[Any]]) -> Stream:
         over = child.build(db).over(
-            partition_by=(lambda r: key.trace({"t": r})) if key else None, order_by=_traced_order(order)
+            partition_by=(lambda r: key.trace({"t": r})) if key else None, order_by=traced_order(order)
         )
         return over.map(
             lambda r, w: Rel(
@@ -231,7 +231,7 @@ def windows(draw: st.DrawFn, children: Children) -> Node:
             )
         )
 
-    over = f"OVER ({f'PARTITION BY {key.sql}' if key else ''} ORDER BY {_sql_order(order)})"
+    over = f"OVER ({f'PARTITION BY {key.sql}' if key else ''} ORDER BY {sql_order(order)})"
     value = f"{neighbour}(t.b, {offset}, {default if default is not None else 'NULL'}) {over}"
     return Node(build, f"SELECT {function}() {over} AS a, {value} AS b, t.f, t.s FROM ({child.sql}) t")
 
@@ -304,20 +304,23 @@ Term = tuple[str, bool, bool]
 
 
 @cache
-def _orders() -> st.SearchStrategy[list[Term]]:
+def orders() -> st.SearchStrategy[list[Term]]:
+    """All columns in some order, each with its direction and its place for NULLs."""
     names = st.permutations(COLUMNS)
     return st.tuples(names, st.lists(st.tuples(st.booleans(), st.booleans()), min_size=4, max_size=4)).map(
         lambda drawn: [(name, *flags) for name, flags in zip(*drawn, strict=True)]
     )
 
 
-def _traced_order(order: list[Term]) -> Callable[[Rel], tuple[tr.Order, ...]]:
+def traced_order(order: list[Term]) -> Callable[[Rel], tuple[tr.Order, ...]]:
+    """The order as a lambda."""
     return lambda row: tuple(
         (tr.desc if down else tr.asc)(getattr(row, name), nulls_first=first) for name, down, first in order
     )
 
 
-def _sql_order(order: list[Term]) -> str:
+def sql_order(order: list[Term]) -> str:
+    """The order as SQL."""
     terms = (
         f"t.{name} {'DESC' if d else 'ASC'} NULLS {'FIRST' if first else 'LAST'}" for name, d, first in order
     )

@@ -58,7 +58,11 @@ impl Ordering {
     /// Names and types of the columns.
     pub(crate) fn fields(&self) -> Vec<Field> {
         let plain = self.plain.iter().enumerate().map(|(index, term)| {
-            let data_type = if term.descending { flipped_type(term.scalar.data_type()) } else { term.scalar.data_type().clone() };
+            let data_type = if term.descending {
+                flipped_type(term.scalar.data_type())
+            } else {
+                term.scalar.data_type().clone()
+            };
             Field::new(format!("order_{index}"), data_type, true)
         });
         let encoded = self.key.iter().map(|_| Field::new("order_key", DataType::BinaryView, false));
@@ -67,7 +71,8 @@ impl Ordering {
 
     /// Per column the input column that it is, if it is no more than that.
     pub(crate) fn passed(&self) -> Vec<Option<usize>> {
-        let plain = self.plain.iter().map(|term| if term.descending { None } else { term.scalar.as_column() });
+        let plain =
+            self.plain.iter().map(|term| if term.descending { None } else { term.scalar.as_column() });
         plain.chain(self.key.iter().map(|_| None)).collect()
     }
 
@@ -79,7 +84,8 @@ impl Ordering {
             columns.push(if term.descending { flip(&values) } else { values });
         }
         if let Some(key) = &self.key {
-            let values = self.encoded.iter().map(|term| term.scalar.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
+            let values =
+                self.encoded.iter().map(|term| term.scalar.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
             columns.push(key.encode(&values, batch.len())?);
         }
         Ok(columns)
@@ -104,7 +110,12 @@ fn is_plain(term: &OrderBy) -> bool {
 fn is_flippable(data_type: &DataType) -> bool {
     matches!(
         data_type,
-        DataType::Int64 | DataType::Int32 | DataType::Date32 | DataType::Timestamp(..) | DataType::Float64 | DataType::Decimal128(..)
+        DataType::Int64
+            | DataType::Int32
+            | DataType::Date32
+            | DataType::Timestamp(..)
+            | DataType::Float64
+            | DataType::Decimal128(..)
     )
 }
 
@@ -119,12 +130,20 @@ fn flip(values: &ArrayRef) -> ArrayRef {
         DataType::Int32 => complement::<Int32Type>(values, |value| !value),
         DataType::Date32 => complement::<Date32Type>(values, |value| !value),
         DataType::Timestamp(TimeUnit::Second, _) => complement::<TimestampSecondType>(values, |value| !value),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => complement::<TimestampMillisecondType>(values, |value| !value),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => complement::<TimestampMicrosecondType>(values, |value| !value),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => complement::<TimestampNanosecondType>(values, |value| !value),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            complement::<TimestampMillisecondType>(values, |value| !value)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            complement::<TimestampMicrosecondType>(values, |value| !value)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            complement::<TimestampNanosecondType>(values, |value| !value)
+        }
         DataType::Decimal128(..) => complement::<Decimal128Type>(values, |value| !value),
         DataType::Float64 => {
-            let flipped: Int64Array = values.as_primitive::<Float64Type>().unary(|value| (!float::order_key(value) ^ (1 << 63)) as i64);
+            let flipped: Int64Array = values
+                .as_primitive::<Float64Type>()
+                .unary(|value| (!float::order_key(value) ^ (1 << 63)) as i64);
             Arc::new(flipped)
         }
         _ => Arc::clone(values),

@@ -30,20 +30,36 @@ pub(crate) struct Ranked {
 
 impl Ranked {
     /// For rows of the schema `input`.
-    pub(crate) fn new(partition: &[Scalar], order: &[OrderBy], input: &Schema) -> Result<Self, OperatorError> {
+    pub(crate) fn new(
+        partition: &[Scalar],
+        order: &[OrderBy],
+        input: &Schema,
+    ) -> Result<Self, OperatorError> {
         let ordering = Ordering::new(order)?;
         let mut passed: Vec<Option<usize>> = partition.iter().map(Scalar::as_column).collect();
         passed.extend(ordering.passed());
         let decisive = passed.len();
-        let rest: Vec<usize> = (0..input.fields().len()).filter(|column| !passed.contains(&Some(*column))).collect();
+        let rest: Vec<usize> =
+            (0..input.fields().len()).filter(|column| !passed.contains(&Some(*column))).collect();
         passed.extend(rest.iter().map(|column| Some(*column)));
-        let place = |column: usize| passed.iter().position(|known| *known == Some(column)).unwrap_or(decisive);
+        let place =
+            |column: usize| passed.iter().position(|known| *known == Some(column)).unwrap_or(decisive);
         let places = (0..input.fields().len()).map(place).collect();
-        let keys = partition.iter().enumerate().map(|(index, key)| Field::new(format!("key_{index}"), key.data_type().clone(), true));
+        let keys = partition
+            .iter()
+            .enumerate()
+            .map(|(index, key)| Field::new(format!("key_{index}"), key.data_type().clone(), true));
         let kept = rest.iter().map(|column| input.field(*column).clone());
         let fields: Vec<Field> = keys.chain(ordering.fields()).chain(kept).collect();
         let layout = Layout::rows(Arc::new(Schema::new(fields)), partition.len())?;
-        Ok(Self { partition: partition.to_vec(), ordering: Arc::new(ordering), rest, places, decisive, spine: Spine::new(layout) })
+        Ok(Self {
+            partition: partition.to_vec(),
+            ordering: Arc::new(ordering),
+            rest,
+            places,
+            decisive,
+            spine: Spine::new(layout),
+        })
     }
 
     /// The same with empty state.
@@ -65,10 +81,12 @@ impl Ranked {
 
     /// The rows of a change, sorted.
     pub(crate) fn index(&self, batch: &ChangeBatch) -> Result<Arc<IndexedBatch>, OperatorError> {
-        let mut columns = self.partition.iter().map(|key| key.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
+        let mut columns =
+            self.partition.iter().map(|key| key.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
         columns.extend(self.ordering.evaluate(batch)?);
         columns.extend(self.rest.iter().map(|column| Arc::clone(batch.column(*column))));
-        let rows = ChangeBatch::try_new(Arc::clone(self.spine.layout().schema()), columns, batch.weights().clone())?;
+        let rows =
+            ChangeBatch::try_new(Arc::clone(self.spine.layout().schema()), columns, batch.weights().clone())?;
         let all: Vec<usize> = (0..rows.columns().len()).collect();
         Ok(Arc::new(IndexedBatch::from_changes(self.spine.layout(), &rows, &all)?))
     }
@@ -85,7 +103,12 @@ impl Ranked {
     }
 
     /// One input column of the rows at `places`.
-    pub(crate) fn column(&self, versions: &Versions, places: &[Place], column: usize) -> Result<ArrayRef, OperatorError> {
+    pub(crate) fn column(
+        &self,
+        versions: &Versions,
+        places: &[Place],
+        column: usize,
+    ) -> Result<ArrayRef, OperatorError> {
         let kept = self.places[column];
         versions.gather(kept, places, self.spine.layout().schema().field(kept).data_type())
     }

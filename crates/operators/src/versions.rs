@@ -45,7 +45,12 @@ pub(crate) struct VersionWalk<'v, 'c> {
 
 impl Versions {
     /// The groups given by runs of sorted keys.
-    pub(crate) fn at(before: &Snapshot, delta: &Arc<IndexedBatch>, keys: &[ArrayRef], starts: &[u32]) -> Result<Self, OperatorError> {
+    pub(crate) fn at(
+        before: &Snapshot,
+        delta: &Arc<IndexedBatch>,
+        keys: &[ArrayRef],
+        starts: &[u32],
+    ) -> Result<Self, OperatorError> {
         let mut batches = before.batches().to_vec();
         let before = batches.len();
         if !delta.is_empty() {
@@ -73,7 +78,12 @@ impl Versions {
     }
 
     /// Per batch the place of the first row of a group that is not before the row at `place`.
-    pub(crate) fn positions_of(&self, cursor: &GroupCursor<'_>, group: usize, place: Place) -> Result<Vec<u32>, TraceError> {
+    pub(crate) fn positions_of(
+        &self,
+        cursor: &GroupCursor<'_>,
+        group: usize,
+        place: Place,
+    ) -> Result<Vec<u32>, TraceError> {
         let target = (place.0 as usize, place.1);
         let position = |(batch, ranges): (usize, &Vec<Range<u32>>)| {
             let mut range = ranges[group].clone();
@@ -101,21 +111,33 @@ impl Versions {
     }
 
     /// One column of the rows at `places`.
-    pub(crate) fn gather(&self, column: usize, places: &[Place], data_type: &DataType) -> Result<ArrayRef, OperatorError> {
+    pub(crate) fn gather(
+        &self,
+        column: usize,
+        places: &[Place],
+        data_type: &DataType,
+    ) -> Result<ArrayRef, OperatorError> {
         if places.is_empty() {
             return Ok(new_empty_array(data_type));
         }
-        let indices: Vec<(usize, usize)> = places.iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
+        let indices: Vec<(usize, usize)> =
+            places.iter().map(|(batch, row)| (*batch as usize, *row as usize)).collect();
         Ok(interleave(&self.sources(column), &indices).map_err(TraceError::from)?)
     }
 
     /// One column of the rows at `places`, NULL where there is no row.
-    pub(crate) fn gather_or_null(&self, column: usize, places: &[Option<Place>], data_type: &DataType) -> Result<ArrayRef, OperatorError> {
+    pub(crate) fn gather_or_null(
+        &self,
+        column: usize,
+        places: &[Option<Place>],
+        data_type: &DataType,
+    ) -> Result<ArrayRef, OperatorError> {
         let null = new_null_array(data_type, 1);
         let mut sources = self.sources(column);
         let missing = (sources.len(), 0);
         sources.push(null.as_ref());
-        let indices = places.iter().map(|place| place.map_or(missing, |(batch, row)| (batch as usize, row as usize)));
+        let indices =
+            places.iter().map(|place| place.map_or(missing, |(batch, row)| (batch as usize, row as usize)));
         Ok(interleave(&sources, &indices.collect::<Vec<_>>()).map_err(TraceError::from)?)
     }
 
@@ -142,7 +164,12 @@ impl VersionWalk<'_, '_> {
 
     fn start(&mut self, part: impl Fn(usize, Range<u32>) -> Range<u32>, group: usize) {
         self.sources.clear();
-        let ranges = self.versions.ranges.iter().enumerate().map(|(batch, ranges)| (batch, part(batch, ranges[group].clone())));
+        let ranges = self
+            .versions
+            .ranges
+            .iter()
+            .enumerate()
+            .map(|(batch, ranges)| (batch, part(batch, ranges[group].clone())));
         let filled = ranges.filter(|(_, rows)| !rows.is_empty());
         self.sources.extend(filled.map(|(batch, rows)| (batch, BatchCursor::new(rows, self.backward))));
     }

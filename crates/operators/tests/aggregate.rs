@@ -55,7 +55,8 @@ impl Call {
 }
 
 fn table() -> Table {
-    let floats = [0.0, 1.0, -1.5, 0.1, 0.2, 1e10, -1e10, 3.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(Cell::from);
+    let floats = [0.0, 1.0, -1.5, 0.1, 0.2, 1e10, -1e10, 3.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
+        .map(Cell::from);
     let decimals = [0, 1, -1, 250, -333, 10_i128.pow(17)].map(Cell::Decimal);
     Table::new([
         int("k", 0..3).nullable(),
@@ -101,7 +102,10 @@ fn output_schema(keys: &[Scalar], calls: &[AggregateCall]) -> SchemaRef {
         call.function.return_type(&args).unwrap()
     };
     let types = keys.iter().map(|key| key.data_type().clone()).chain(calls.iter().map(result));
-    let fields: Vec<Field> = types.enumerate().map(|(index, data_type)| Field::new(format!("c{index}"), data_type, true)).collect();
+    let fields: Vec<Field> = types
+        .enumerate()
+        .map(|(index, data_type)| Field::new(format!("c{index}"), data_type, true))
+        .collect();
     Arc::new(Schema::new(fields))
 }
 
@@ -118,7 +122,9 @@ fn reference(keys: &[usize], calls: &[Call], rows: &Rows) -> Rows {
         groups.entry(key).or_default().push((row.clone(), weight as i64));
     }
     let there = |group: &Group| keys.is_empty() || group.iter().map(|(_, weight)| weight).sum::<i64>() != 0;
-    let output = |(key, group): (Row, Group)| key.into_iter().chain(calls.iter().map(|call| value(call, &group))).collect::<Row>();
+    let output = |(key, group): (Row, Group)| {
+        key.into_iter().chain(calls.iter().map(|call| value(call, &group))).collect::<Row>()
+    };
     Rows::from_rows(groups.into_iter().filter(|(_, group)| there(group)).map(output))
 }
 
@@ -147,9 +153,20 @@ fn value(call: &Call, group: &Group) -> Cell {
             Cell::from(xy / (xx.sqrt() * yy.sqrt()))
         }
         F::BoolAnd | F::BoolOr => {
-            let of = |truth: bool| args.iter().filter(|(row, _)| row[0] == Cell::Bool(truth)).map(|(_, weight)| weight).sum::<i64>();
+            let of = |truth: bool| {
+                args.iter()
+                    .filter(|(row, _)| row[0] == Cell::Bool(truth))
+                    .map(|(_, weight)| weight)
+                    .sum::<i64>()
+            };
             let decisive = call.function == F::BoolOr;
-            if of(decisive) != 0 { decisive.into() } else if of(!decisive) != 0 { (!decisive).into() } else { Cell::Null }
+            if of(decisive) != 0 {
+                decisive.into()
+            } else if of(!decisive) != 0 {
+                (!decisive).into()
+            } else {
+                Cell::Null
+            }
         }
         F::Min | F::First => ends(call, &args).0,
         F::Max | F::Last => ends(call, &args).1,
@@ -164,8 +181,12 @@ fn value(call: &Call, group: &Group) -> Cell {
             let texts: Vec<&str> = copies.iter().map(|cell| cell.text().unwrap()).collect();
             if texts.is_empty() { Cell::Null } else { texts.join(separator).as_str().into() }
         }
-        F::BitAnd => ints().filter(|(_, weight)| *weight > 0).map(|(value, _)| value).reduce(|a, b| a & b).into(),
-        F::BitOr => ints().filter(|(_, weight)| *weight > 0).map(|(value, _)| value).reduce(|a, b| a | b).into(),
+        F::BitAnd => {
+            ints().filter(|(_, weight)| *weight > 0).map(|(value, _)| value).reduce(|a, b| a & b).into()
+        }
+        F::BitOr => {
+            ints().filter(|(_, weight)| *weight > 0).map(|(value, _)| value).reduce(|a, b| a | b).into()
+        }
         F::BitXor => copies(call, &args).iter().map(|cell| cell.int().unwrap()).reduce(|a, b| a ^ b).into(),
     }
 }
@@ -189,7 +210,12 @@ fn arguments(call: &Call, group: &Group) -> Group {
 
 /// The first arguments of positive weight, in the order of the call.
 fn copies(call: &Call, args: &Group) -> Vec<Cell> {
-    let terms: Vec<Term> = call.order.iter().enumerate().map(|(index, term)| Term { column: call.args.len() + index, ..*term }).collect();
+    let terms: Vec<Term> = call
+        .order
+        .iter()
+        .enumerate()
+        .map(|(index, term)| Term { column: call.args.len() + index, ..*term })
+        .collect();
     let mut rows: Vec<&(Row, i64)> = args.iter().collect();
     rows.sort_by(|a, b| oracle::order::compare(&terms, &a.0, &b.0).then_with(|| a.0.cmp(&b.0)));
     rows.into_iter().flat_map(|(row, weight)| (0..*weight).map(|_| row[0].clone())).collect()
@@ -201,7 +227,8 @@ fn ends(call: &Call, args: &Group) -> (Cell, Cell) {
 }
 
 fn by_second(args: &Group) -> (Cell, Cell) {
-    let mut rows: Vec<(&Cell, &Cell)> = args.iter().filter(|(_, weight)| *weight > 0).map(|(row, _)| (&row[1], &row[0])).collect();
+    let mut rows: Vec<(&Cell, &Cell)> =
+        args.iter().filter(|(_, weight)| *weight > 0).map(|(row, _)| (&row[1], &row[0])).collect();
     rows.sort();
     let cell = |row: Option<&(&Cell, &Cell)>| row.map_or(Cell::Null, |(_, value)| (*value).clone());
     (cell(rows.first()), cell(rows.last()))
@@ -231,8 +258,11 @@ fn rounded(dividend: i128, divisor: i128) -> i128 {
 /// The sum of floats divided by `count`; NaN and infinities are counted by weight, apart.
 fn float_sum(args: &Group, count: i64) -> f64 {
     let value = |row: &Row| row[0].float().unwrap();
-    let weight_of = |is: &dyn Fn(f64) -> bool| args.iter().filter(|(row, _)| is(value(row))).map(|(_, weight)| weight).sum::<i64>();
-    let (nan, plus, minus) = (weight_of(&f64::is_nan), weight_of(&|x| x == f64::INFINITY), weight_of(&|x| x == f64::NEG_INFINITY));
+    let weight_of = |is: &dyn Fn(f64) -> bool| {
+        args.iter().filter(|(row, _)| is(value(row))).map(|(_, weight)| weight).sum::<i64>()
+    };
+    let (nan, plus, minus) =
+        (weight_of(&f64::is_nan), weight_of(&|x| x == f64::INFINITY), weight_of(&|x| x == f64::NEG_INFINITY));
     // An infinity of negative weight counts as one of the opposite sign.
     let (up, down) = (plus > 0 || minus < 0, plus < 0 || minus > 0);
     match (nan != 0, up, down) {
@@ -242,13 +272,19 @@ fn float_sum(args: &Group, count: i64) -> f64 {
         _ => {}
     }
     let units = |x: f64| (x * 2f64.powi(60)) as i128;
-    let sum: i128 = args.iter().filter(|(row, _)| value(row).is_finite()).map(|(row, weight)| units(value(row)) * i128::from(*weight)).sum();
+    let sum: i128 = args
+        .iter()
+        .filter(|(row, _)| value(row).is_finite())
+        .map(|(row, weight)| units(value(row)) * i128::from(*weight))
+        .sum();
     quotient(sum, count.into(), 60)
 }
 
 /// `n Σxy - Σx Σy` over `n (n - ddof)`, for integers.
 fn moment(args: &Group, x: usize, y: usize, ddof: i128) -> Option<f64> {
-    let sum = |term: &dyn Fn(&Row) -> i64| args.iter().map(|(row, weight)| i128::from(term(row) * weight)).sum::<i128>();
+    let sum = |term: &dyn Fn(&Row) -> i64| {
+        args.iter().map(|(row, weight)| i128::from(term(row) * weight)).sum::<i128>()
+    };
     let at = |row: &Row, column: usize| row[column].int().unwrap();
     let n = sum(&|_| 1);
     if n <= ddof {
@@ -391,7 +427,9 @@ fn oracle_distinct_calls_over_all_rows() {
 
 #[test]
 fn oracle_filtered_calls_beside_unfiltered_ones() {
-    let all = [linear_calls(), moment_calls(), ordered_calls(), whole_calls(), distinct_calls()].into_iter().flatten();
+    let all = [linear_calls(), moment_calls(), ordered_calls(), whole_calls(), distinct_calls()]
+        .into_iter()
+        .flatten();
     let mut calls: Vec<Call> = all.map(Call::filtered).collect();
     calls.extend(linear_calls());
     calls.extend(ordered_calls());
@@ -400,7 +438,10 @@ fn oracle_filtered_calls_beside_unfiltered_ones() {
 
 #[test]
 fn oracle_all_calls_of_bags() {
-    let calls: Vec<Call> = [linear_calls(), moment_calls(), ordered_calls(), whole_calls(), distinct_calls()].into_iter().flatten().collect();
+    let calls: Vec<Call> = [linear_calls(), moment_calls(), ordered_calls(), whole_calls(), distinct_calls()]
+        .into_iter()
+        .flatten()
+        .collect();
     check(table().bag(), 300, &[T], &calls);
 }
 
@@ -418,13 +459,17 @@ struct Driven {
 
 impl Driven {
     fn new(calls: &[Call]) -> Self {
-        let input = Arc::new(Schema::new(vec![Field::new("k", DataType::Int64, false), Field::new("x", DataType::Int64, true)]));
+        let input = Arc::new(Schema::new(vec![
+            Field::new("k", DataType::Int64, false),
+            Field::new("x", DataType::Int64, true),
+        ]));
         let operator = Box::new(Aggregate::new(spec(&[0], calls, &input)).unwrap());
         Self { operator, input, view: Rows::new() }
     }
 
     fn step(&mut self, rows: &[(i64, Option<i64>, i64)]) -> Result<(), String> {
-        let rows: Vec<(Row, i64)> = rows.iter().map(|(k, x, weight)| (vec![Cell::Int(*k), Cell::from(*x)], *weight)).collect();
+        let rows: Vec<(Row, i64)> =
+            rows.iter().map(|(k, x, weight)| (vec![Cell::Int(*k), Cell::from(*x)], *weight)).collect();
         let value = to_batch(&self.input, &rows).into();
         let interrupt = Interrupt::default();
         match self.operator.eval(Input::Owned(value), &Context::at_step(Default::default(), &interrupt)) {
@@ -489,6 +534,9 @@ fn the_only_group_is_there_before_any_row() {
     let output = circuit.add_unary(Box::new(operator), input, schema).unwrap();
     circuit.watch(output).unwrap();
     let changes = circuit.step([]).unwrap().take(output).unwrap();
-    assert_eq!(oracle::cell::to_rows(changes.as_changes().unwrap()), Rows::from_rows([vec![Cell::Int(0), Cell::Null]]));
+    assert_eq!(
+        oracle::cell::to_rows(changes.as_changes().unwrap()),
+        Rows::from_rows([vec![Cell::Int(0), Cell::Null]])
+    );
     assert!(circuit.step([]).unwrap().take(output).is_none_or(|changes| changes.is_empty()));
 }

@@ -51,12 +51,20 @@ fn oracle_top_k_with_nulls_last() {
 
 #[test]
 fn oracle_top_k_with_offset() {
-    check(table(), 400, &Case { by: vec![0], terms: vec![descending(3), ascending(2)], k: Some(2), offset: 1 });
+    check(
+        table(),
+        400,
+        &Case { by: vec![0], terms: vec![descending(3), ascending(2)], k: Some(2), offset: 1 },
+    );
 }
 
 #[test]
 fn oracle_global_top_k() {
-    check(table(), 400, &Case { by: vec![], terms: vec![ascending(3), descending(1)], k: Some(4), offset: 2 });
+    check(
+        table(),
+        400,
+        &Case { by: vec![], terms: vec![ascending(3), descending(1)], k: Some(4), offset: 2 },
+    );
 }
 
 #[test]

@@ -66,7 +66,8 @@ fn call(function: Function, input: &Schema) -> WindowCall {
         Rank => number(WindowFunction::Rank),
         DenseRank => number(WindowFunction::DenseRank),
         Shift(column, offset, default) => {
-            let default = default.map_or(ScalarValue::Null, |default| ScalarValue::Int32(Some(default as i32)));
+            let default =
+                default.map_or(ScalarValue::Null, |default| ScalarValue::Int32(Some(default as i32)));
             shift(Scalar::column(column, input), offset, default)
         }
         ShiftedSum(offset) => {
@@ -81,7 +82,10 @@ fn output_schema(input: &Schema, functions: &[Function]) -> SchemaRef {
         Shift(column, ..) => input.field(*column).data_type().clone(),
         _ => DataType::Int64,
     };
-    let added = functions.iter().enumerate().map(|(index, function)| Field::new(format!("w{index}"), data_type(function), true));
+    let added = functions
+        .iter()
+        .enumerate()
+        .map(|(index, function)| Field::new(format!("w{index}"), data_type(function), true));
     let fields: Vec<Field> = input.fields().iter().map(|field| field.as_ref().clone()).chain(added).collect();
     Arc::new(Schema::new(fields))
 }
@@ -99,14 +103,19 @@ fn reference(case: &Case, rows: &Rows) -> Rows {
 }
 
 fn value(function: Function, terms: &[Term], copies: &[Row], index: usize) -> Cell {
-    let neighbour = |offset: i64| usize::try_from(index as i64 - offset).ok().and_then(|place| copies.get(place));
+    let neighbour =
+        |offset: i64| usize::try_from(index as i64 - offset).ok().and_then(|place| copies.get(place));
     let is_new = |place: usize| place == 0 || compare(terms, &copies[place - 1], &copies[place]).is_ne();
     match function {
         RowNumber => Cell::Int(index as i64 + 1),
         Rank => Cell::Int((0..=index).rev().find(|place| is_new(*place)).unwrap() as i64 + 1),
         DenseRank => Cell::Int((0..=index).filter(|place| is_new(*place)).count() as i64),
-        Shift(column, offset, default) => neighbour(offset).map_or(Cell::from(default), |row| row[column].clone()),
-        ShiftedSum(offset) => neighbour(offset).map_or(Cell::Int(0), |row| Cell::from(row[1].int().map(|value| value + 1))),
+        Shift(column, offset, default) => {
+            neighbour(offset).map_or(Cell::from(default), |row| row[column].clone())
+        }
+        ShiftedSum(offset) => {
+            neighbour(offset).map_or(Cell::Int(0), |row| Cell::from(row[1].int().map(|value| value + 1)))
+        }
     }
 }
 
@@ -117,7 +126,11 @@ fn oracle_row_number() {
 
 #[test]
 fn oracle_ranks() {
-    check(table(), 400, &Case { by: vec![0], terms: vec![ascending(1).nulls_last()], functions: vec![Rank, DenseRank] });
+    check(
+        table(),
+        400,
+        &Case { by: vec![0], terms: vec![ascending(1).nulls_last()], functions: vec![Rank, DenseRank] },
+    );
 }
 
 #[test]
@@ -132,7 +145,11 @@ fn oracle_lag() {
 
 #[test]
 fn oracle_lead() {
-    check(table(), 500, &Case { by: vec![0], terms: vec![descending(2)], functions: vec![Shift(2, -1, None)] });
+    check(
+        table(),
+        500,
+        &Case { by: vec![0], terms: vec![descending(2)], functions: vec![Shift(2, -1, None)] },
+    );
 }
 
 #[test]
@@ -155,11 +172,16 @@ fn oracle_numbers_with_neighbours() {
 
 #[test]
 fn oracle_all_functions_of_bags() {
-    let functions = vec![RowNumber, Rank, DenseRank, Shift(2, 1, None), Shift(1, -1, Some(7)), ShiftedSum(-2)];
+    let functions =
+        vec![RowNumber, Rank, DenseRank, Shift(2, 1, None), Shift(1, -1, Some(7)), ShiftedSum(-2)];
     check(table().bag(), 400, &Case { by: vec![0], terms: vec![ascending(1)], functions });
 }
 
 #[test]
 fn oracle_window_without_order() {
-    check(table(), 200, &Case { by: vec![1], terms: vec![], functions: vec![RowNumber, Rank, Shift(2, 1, None)] });
+    check(
+        table(),
+        200,
+        &Case { by: vec![1], terms: vec![], functions: vec![RowNumber, Rank, Shift(2, 1, None)] },
+    );
 }

@@ -72,7 +72,8 @@ impl Term {
 impl Operands {
     /// The place of an argument, read as `cast` if that is given.
     pub(crate) fn arg(&mut self, scalar: &Scalar, cast: Option<DataType>) -> usize {
-        let known = self.args.iter().position(|(other, other_cast)| same(scalar, other) && cast == *other_cast);
+        let known =
+            self.args.iter().position(|(other, other_cast)| same(scalar, other) && cast == *other_cast);
         known.unwrap_or_else(|| {
             self.args.push((scalar.clone(), cast));
             self.args.len() - 1
@@ -89,7 +90,8 @@ impl Operands {
 
     /// Whether these are columns that are never NULL; if so it is checked from now on.
     pub(crate) fn never_null(&mut self, args: &[Scalar]) -> bool {
-        let columns: Option<Vec<usize>> = args.iter().map(|arg| arg.as_column().filter(|_| !arg.nullable())).collect();
+        let columns: Option<Vec<usize>> =
+            args.iter().map(|arg| arg.as_column().filter(|_| !arg.nullable())).collect();
         self.never_null.extend(columns.iter().flatten());
         columns.is_some()
     }
@@ -97,7 +99,11 @@ impl Operands {
     /// Evaluates all operands.
     pub(crate) fn evaluate(&self, batch: &ChangeBatch) -> Result<Values, OperatorError> {
         self.check_nulls(batch)?;
-        let args = self.args.iter().map(|(scalar, cast)| evaluate_as(scalar, cast.as_ref(), batch)).collect::<Result<_, _>>()?;
+        let args = self
+            .args
+            .iter()
+            .map(|(scalar, cast)| evaluate_as(scalar, cast.as_ref(), batch))
+            .collect::<Result<_, _>>()?;
         let filters = self.filters.iter().map(|filter| passing(filter, batch)).collect::<Result<_, _>>()?;
         Ok(Values { args, filters, weights: batch.weights().clone() })
     }
@@ -120,7 +126,9 @@ impl Accumulator {
         let weights = &values.weights[..];
         let arg = |place: usize| &values.args[self.args[place.min(self.args.len() - 1)]];
         match self.term {
-            Term::Count => DiffColumn::Weight(total(groups, valid.as_ref(), 0, |sum, row| sum + weights[row]).into()),
+            Term::Count => {
+                DiffColumn::Weight(total(groups, valid.as_ref(), 0, |sum, row| sum + weights[row]).into())
+            }
             Term::Truth => {
                 let truth = arg(0).as_boolean().values();
                 let add = |sum: i64, row: usize| if truth.value(row) { sum + weights[row] } else { sum };
@@ -138,11 +146,18 @@ impl Accumulator {
             }
             Term::Float => {
                 let floats = arg(0).as_primitive::<Float64Type>().values();
-                DiffColumn::Exact(exact(groups, valid.as_ref(), |sum, row| sum.add(floats[row], weights[row])))
+                DiffColumn::Exact(exact(groups, valid.as_ref(), |sum, row| {
+                    sum.add(floats[row], weights[row])
+                }))
             }
             Term::Product => {
-                let (x, y) = (arg(0).as_primitive::<Float64Type>().values(), arg(1).as_primitive::<Float64Type>().values());
-                DiffColumn::Exact(exact(groups, valid.as_ref(), |sum, row| sum.add_product(x[row], y[row], weights[row])))
+                let (x, y) = (
+                    arg(0).as_primitive::<Float64Type>().values(),
+                    arg(1).as_primitive::<Float64Type>().values(),
+                );
+                DiffColumn::Exact(exact(groups, valid.as_ref(), |sum, row| {
+                    sum.add_product(x[row], y[row], weights[row])
+                }))
             }
         }
     }
@@ -151,7 +166,8 @@ impl Accumulator {
     fn validity(&self, values: &Values) -> Option<NullBuffer> {
         let args = self.args.iter().map(|place| values.args[*place].logical_nulls());
         let filter = self.filter.map(|place| values.filters[place].clone());
-        args.chain(std::iter::once(filter)).fold(None, |all, one| NullBuffer::union(all.as_ref(), one.as_ref()))
+        args.chain(std::iter::once(filter))
+            .fold(None, |all, one| NullBuffer::union(all.as_ref(), one.as_ref()))
     }
 }
 
@@ -165,23 +181,34 @@ pub(crate) fn passing(filter: &Scalar, batch: &ChangeBatch) -> Result<NullBuffer
     Ok(NullBuffer::new(passing))
 }
 
-fn evaluate_as(scalar: &Scalar, cast: Option<&DataType>, batch: &ChangeBatch) -> Result<ArrayRef, OperatorError> {
+fn evaluate_as(
+    scalar: &Scalar,
+    cast: Option<&DataType>,
+    batch: &ChangeBatch,
+) -> Result<ArrayRef, OperatorError> {
     let values = scalar.evaluate(batch)?;
     match cast {
-        Some(target) if values.data_type() != target => {
-            arrow_cast::cast(&values, target).map_err(|error| OperatorError::evaluation(format!("{scalar}: {error}")))
-        }
+        Some(target) if values.data_type() != target => arrow_cast::cast(&values, target)
+            .map_err(|error| OperatorError::evaluation(format!("{scalar}: {error}"))),
         _ => Ok(values),
     }
 }
 
 /// Folds each group's valid rows.
 #[inline]
-fn total<T: Copy>(groups: &Groups, valid: Option<&NullBuffer>, zero: T, add: impl Fn(T, usize) -> T) -> Vec<T> {
+fn total<T: Copy>(
+    groups: &Groups,
+    valid: Option<&NullBuffer>,
+    zero: T,
+    add: impl Fn(T, usize) -> T,
+) -> Vec<T> {
     match valid {
-        None => groups.runs().map(|rows| rows.iter().fold(zero, |sum, row| add(sum, *row as usize))).collect(),
+        None => {
+            groups.runs().map(|rows| rows.iter().fold(zero, |sum, row| add(sum, *row as usize))).collect()
+        }
         Some(valid) => {
-            let counted = |sum: T, row: &u32| if valid.is_valid(*row as usize) { add(sum, *row as usize) } else { sum };
+            let counted =
+                |sum: T, row: &u32| if valid.is_valid(*row as usize) { add(sum, *row as usize) } else { sum };
             groups.runs().map(|rows| rows.iter().fold(zero, counted)).collect()
         }
     }
@@ -193,7 +220,8 @@ fn exact(groups: &Groups, valid: Option<&NullBuffer>, add: impl Fn(&mut ExactSum
     let mut sum = ExactSum::new();
     for rows in groups.runs() {
         sum.clear();
-        let counted = rows.iter().map(|row| *row as usize).filter(|row| valid.is_none_or(|valid| valid.is_valid(*row)));
+        let counted =
+            rows.iter().map(|row| *row as usize).filter(|row| valid.is_none_or(|valid| valid.is_valid(*row)));
         counted.for_each(|row| add(&mut sum, row));
         column.push(&sum);
     }

@@ -52,7 +52,12 @@ impl Distinct {
     }
 
     /// Stages the change and gives the sums of the touched groups before and after it.
-    pub(crate) fn advance(&mut self, batch: &ChangeBatch, keys: &[ArrayRef], groups: &Groups) -> Result<Sums, OperatorError> {
+    pub(crate) fn advance(
+        &mut self,
+        batch: &ChangeBatch,
+        keys: &[ArrayRef],
+        groups: &Groups,
+    ) -> Result<Sums, OperatorError> {
         let delta = self.rows.index(batch, keys)?;
         let flips = self.flips(&delta)?;
         self.rows.spine.stage(delta)?;
@@ -66,8 +71,10 @@ impl Distinct {
         let probe: Vec<u32> = (0..=delta.len() as u32).collect();
         let sums = lookup_sums(delta.columns(), &probe, self.rows.spine.snapshot())?;
         let weights = group_weights(&sums).iter().zip(delta.weights());
-        let flips = weights.map(|(old, change)| i64::from(old + change > 0) - i64::from(*old > 0)).enumerate();
-        let (rows, weights): (Vec<u32>, Vec<i64>) = flips.filter(|(_, flip)| *flip != 0).map(|(row, flip)| (row as u32, flip)).unzip();
+        let flips =
+            weights.map(|(old, change)| i64::from(old + change > 0) - i64::from(*old > 0)).enumerate();
+        let (rows, weights): (Vec<u32>, Vec<i64>) =
+            flips.filter(|(_, flip)| *flip != 0).map(|(row, flip)| (row as u32, flip)).unzip();
         Ok(delta.to_changes().take(&UInt32Array::from(rows))?.with_weights(weights.into())?)
     }
 }

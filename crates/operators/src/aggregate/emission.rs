@@ -23,10 +23,12 @@ impl Emission<'_> {
     /// The change of the output.
     pub(crate) fn changes(&self, schema: &SchemaRef) -> Result<ChangeBatch, OperatorError> {
         let [minus, plus] = self.rows()?;
-        let weights: Vec<i64> = std::iter::repeat_n(-1, minus.len()).chain(std::iter::repeat_n(1, plus.len())).collect();
+        let weights: Vec<i64> =
+            std::iter::repeat_n(-1, minus.len()).chain(std::iter::repeat_n(1, plus.len())).collect();
         let (minus, plus) = (UInt32Array::from(minus), UInt32Array::from(plus));
         let keys = self.keys.iter().map(|key| pick([key, key], &minus, &plus));
-        let values = self.values[0].iter().zip(&self.values[1]).map(|(old, new)| pick([old, new], &minus, &plus));
+        let values =
+            self.values[0].iter().zip(&self.values[1]).map(|(old, new)| pick([old, new], &minus, &plus));
         let columns = keys.chain(values).collect::<Result<Vec<_>, _>>()?;
         Ok(ChangeBatch::try_new(Arc::clone(schema), columns, weights.into())?)
     }
@@ -35,7 +37,9 @@ impl Emission<'_> {
     fn rows(&self) -> Result<[Vec<u32>; 2], TraceError> {
         let [old, new] = &self.exists;
         let comparator = RowComparator::try_new(&self.values[0], &self.values[1])?;
-        let same = |row: usize| old[row] == new[row] && (!old[row] || comparator.compare(row, row) == Ordering::Equal);
+        let same = |row: usize| {
+            old[row] == new[row] && (!old[row] || comparator.compare(row, row) == Ordering::Equal)
+        };
         let changed: Vec<u32> = (0..old.len()).filter(|row| !same(*row)).map(|row| row as u32).collect();
         let there = |exists: &[bool]| changed.iter().copied().filter(|row| exists[*row as usize]).collect();
         Ok([there(old), there(new)])

@@ -44,10 +44,18 @@ impl Ends {
     }
 
     /// One value at the ends before and after; NULL where the group has no rows.
-    pub(crate) fn values(&self, rows: &Rows, versions: &Versions, value: usize) -> Result<[ArrayRef; 2], OperatorError> {
+    pub(crate) fn values(
+        &self,
+        rows: &Rows,
+        versions: &Versions,
+        value: usize,
+    ) -> Result<[ArrayRef; 2], OperatorError> {
         let column = rows.value_column(value);
         let data_type = rows.schema().field(column).data_type();
-        Ok([versions.gather_or_null(column, &self.before, data_type)?, versions.gather_or_null(column, &self.after, data_type)?])
+        Ok([
+            versions.gather_or_null(column, &self.before, data_type)?,
+            versions.gather_or_null(column, &self.after, data_type)?,
+        ])
     }
 }
 

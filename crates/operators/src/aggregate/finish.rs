@@ -23,13 +23,45 @@ use crate::Scalar;
 #[derive(Clone, Debug)]
 pub(crate) enum Finish {
     Count(usize),
-    Sum { sum: usize, count: usize, to: DataType },
+    Sum {
+        sum: usize,
+        count: usize,
+        to: DataType,
+    },
     /// `gained`: digits that the result has more behind the point than the sum.
-    Avg { sum: usize, count: usize, to: DataType, gained: u32 },
-    Variance { sum: usize, squares: usize, count: usize, ddof: u32, root: bool },
-    Covariance { x: usize, y: usize, xy: usize, count: usize, ddof: u32 },
-    Correlation { x: usize, y: usize, xy: usize, xx: usize, yy: usize, count: usize },
-    Truth { trues: usize, count: usize, all: bool },
+    Avg {
+        sum: usize,
+        count: usize,
+        to: DataType,
+        gained: u32,
+    },
+    Variance {
+        sum: usize,
+        squares: usize,
+        count: usize,
+        ddof: u32,
+        root: bool,
+    },
+    Covariance {
+        x: usize,
+        y: usize,
+        xy: usize,
+        count: usize,
+        ddof: u32,
+    },
+    Correlation {
+        x: usize,
+        y: usize,
+        xy: usize,
+        xx: usize,
+        yy: usize,
+        count: usize,
+    },
+    Truth {
+        trues: usize,
+        count: usize,
+        all: bool,
+    },
 }
 
 /// Accumulators of all touched groups, and which of the groups are there.
@@ -43,19 +75,30 @@ pub(crate) type Blame<'a> = &'a dyn Fn(usize) -> OperatorError;
 
 impl Finish {
     /// Adds the accumulators of a call to the plan; None for a call that is not linear.
-    pub(crate) fn plan(call: &AggregateCall, args: &[Scalar], filter: Option<&Scalar>, to: &DataType, plan: &mut LinearPlan) -> Option<Self> {
+    pub(crate) fn plan(
+        call: &AggregateCall,
+        args: &[Scalar],
+        filter: Option<&Scalar>,
+        to: &DataType,
+        plan: &mut LinearPlan,
+    ) -> Option<Self> {
         use AggregateFunction as F;
         let ddof = u32::from(matches!(call.function, F::VarSamp | F::StddevSamp | F::CovarSamp));
         Some(match call.function {
             F::Count => Self::Count(plan.count(args, filter)),
-            F::Sum => Self::Sum { sum: value_sum(&args[0], filter, plan), count: plan.count(args, filter), to: to.clone() },
+            F::Sum => Self::Sum {
+                sum: value_sum(&args[0], filter, plan),
+                count: plan.count(args, filter),
+                to: to.clone(),
+            },
             F::Avg => {
                 let (sum, count) = (value_sum(&args[0], filter, plan), plan.count(args, filter));
                 Self::Avg { sum, count, to: to.clone(), gained: digits_gained(args[0].data_type()) }
             }
             F::VarSamp | F::VarPop | F::StddevSamp | F::StddevPop => {
                 let x = plan.operands().arg(&args[0], Some(DataType::Float64));
-                let (sum, squares) = (plan.add(Term::Float, vec![x], filter), plan.add(Term::Product, vec![x], filter));
+                let (sum, squares) =
+                    (plan.add(Term::Float, vec![x], filter), plan.add(Term::Product, vec![x], filter));
                 let root = matches!(call.function, F::StddevSamp | F::StddevPop);
                 Self::Variance { sum, squares, count: plan.count(args, filter), ddof, root }
             }
@@ -93,7 +136,9 @@ impl Finish {
             }
             Self::Covariance { x, y, xy, count, ddof } => {
                 let counts = groups.weights(*count)?;
-                groups.moment([*x, *y, *xy], |row, [x, y, xy]| moments::covariance(counts[row], x, y, xy, *ddof))
+                groups.moment([*x, *y, *xy], |row, [x, y, xy]| {
+                    moments::covariance(counts[row], x, y, xy, *ddof)
+                })
             }
             Self::Correlation { x, y, xy, xx, yy, count } => {
                 let counts = groups.weights(*count)?;
@@ -105,35 +150,65 @@ impl Finish {
 }
 
 impl Accumulated<'_> {
-    fn sum(&self, sum: usize, count: usize, to: &DataType, blame: Blame<'_>) -> Result<ArrayRef, OperatorError> {
+    fn sum(
+        &self,
+        sum: usize,
+        count: usize,
+        to: &DataType,
+        blame: Blame<'_>,
+    ) -> Result<ArrayRef, OperatorError> {
         let counts = self.weights(count)?;
         let there = |row: usize| self.exists[row] && counts[row] != 0;
         match (&self.sums[sum], to) {
             (DiffColumn::Exact(sums), _) => Ok(floats(sums, |row, sum| there(row).then(|| sum.to_f64()))),
             (DiffColumn::Sum(sums), _) => checked(to, self.len(), blame, |row| there(row).then(|| sums[row])),
-            (DiffColumn::Wide(sums), DataType::Int64) => checked(to, self.len(), blame, |row| there(row).then(|| sums[row].to_i128().unwrap_or(i128::MAX))),
-            (DiffColumn::Wide(sums), _) => decimals(to, self.len(), blame, |row| there(row).then(|| sums[row])),
+            (DiffColumn::Wide(sums), DataType::Int64) => checked(to, self.len(), blame, |row| {
+                there(row).then(|| sums[row].to_i128().unwrap_or(i128::MAX))
+            }),
+            (DiffColumn::Wide(sums), _) => {
+                decimals(to, self.len(), blame, |row| there(row).then(|| sums[row]))
+            }
             _ => Err(wrong("sums")),
         }
     }
 
-    fn average(&self, sum: usize, count: usize, to: &DataType, gained: u32, blame: Blame<'_>) -> Result<ArrayRef, OperatorError> {
+    fn average(
+        &self,
+        sum: usize,
+        count: usize,
+        to: &DataType,
+        gained: u32,
+        blame: Blame<'_>,
+    ) -> Result<ArrayRef, OperatorError> {
         let counts = self.weights(count)?;
         let there = |row: usize| self.exists[row] && counts[row] > 0;
         match (&self.sums[sum], to) {
-            (DiffColumn::Exact(sums), _) => Ok(floats(sums, |row, sum| if there(row) { mean(counts[row], sum) } else { None })),
+            (DiffColumn::Exact(sums), _) => {
+                Ok(floats(sums, |row, sum| if there(row) { mean(counts[row], sum) } else { None }))
+            }
             (DiffColumn::Sum(sums), DataType::Float64) => {
-                let value = |row: usize| if there(row) { mean_of_integers(counts[row], sums[row]) } else { None };
+                let value =
+                    |row: usize| if there(row) { mean_of_integers(counts[row], sums[row]) } else { None };
                 Ok(Arc::new(Float64Array::from_iter((0..self.len()).map(value))))
             }
-            (DiffColumn::Sum(sums), _) => checked(to, self.len(), blame, |row| there(row).then(|| rounded(sums[row], counts[row]))),
+            (DiffColumn::Sum(sums), _) => {
+                checked(to, self.len(), blame, |row| there(row).then(|| rounded(sums[row], counts[row])))
+            }
             (DiffColumn::Wide(sums), DataType::Float64) => {
-                let value = |row: usize| if there(row) { mean_of_integers(counts[row], sums[row].to_i128().unwrap_or(i128::MAX)) } else { None };
+                let value = |row: usize| {
+                    if there(row) {
+                        mean_of_integers(counts[row], sums[row].to_i128().unwrap_or(i128::MAX))
+                    } else {
+                        None
+                    }
+                };
                 Ok(Arc::new(Float64Array::from_iter((0..self.len()).map(value))))
             }
             (DiffColumn::Wide(sums), _) => {
                 let factor = i256::from_i128(10_i128.pow(gained));
-                let value = |row: usize| sums[row].checked_mul(factor).map_or(i256::MAX, |sum| rounded_wide(sum, counts[row]));
+                let value = |row: usize| {
+                    sums[row].checked_mul(factor).map_or(i256::MAX, |sum| rounded_wide(sum, counts[row]))
+                };
                 decimals(to, self.len(), blame, |row| there(row).then(|| value(row)))
             }
             _ => Err(wrong("sums")),
@@ -153,7 +228,11 @@ impl Accumulated<'_> {
     }
 
     /// A float computed from several exact sums of each group.
-    fn moment<const N: usize>(&self, places: [usize; N], value: impl Fn(usize, [&ExactSum; N]) -> Option<f64>) -> Result<ArrayRef, OperatorError> {
+    fn moment<const N: usize>(
+        &self,
+        places: [usize; N],
+        value: impl Fn(usize, [&ExactSum; N]) -> Option<f64>,
+    ) -> Result<ArrayRef, OperatorError> {
         let columns = places.iter().map(|place| self.exact(*place)).collect::<Result<Vec<_>, _>>()?;
         let mut sums: Vec<ExactSum> = vec![ExactSum::new(); N];
         let values = (0..self.len()).map(|row| {
@@ -208,7 +287,11 @@ fn value_sum(arg: &Scalar, filter: Option<&Scalar>, plan: &mut LinearPlan) -> us
 /// The sums of x, of y and of x times y over the pairs without NULL.
 fn pair_sums(args: &[Scalar], filter: Option<&Scalar>, plan: &mut LinearPlan) -> (usize, usize, usize) {
     let [x, y] = float_pair(args, plan);
-    (plan.add(Term::Float, vec![x, y], filter), plan.add(Term::Float, vec![y, x], filter), plan.add(Term::Product, vec![x, y], filter))
+    (
+        plan.add(Term::Float, vec![x, y], filter),
+        plan.add(Term::Float, vec![y, x], filter),
+        plan.add(Term::Product, vec![x, y], filter),
+    )
 }
 
 /// The sums of the squares of x and of y over the pairs without NULL.
@@ -292,7 +375,12 @@ fn load(sum: &mut ExactSum, bytes: &[u8]) {
 }
 
 /// 64-bit integers of a type, where they fit.
-fn checked(to: &DataType, len: usize, blame: Blame<'_>, value: impl Fn(usize) -> Option<i128>) -> Result<ArrayRef, OperatorError> {
+fn checked(
+    to: &DataType,
+    len: usize,
+    blame: Blame<'_>,
+    value: impl Fn(usize) -> Option<i128>,
+) -> Result<ArrayRef, OperatorError> {
     let fit = |row: usize| value(row).map(|value| i64::try_from(value).map_err(|_| blame(row))).transpose();
     match to {
         DataType::Duration(TimeUnit::Second) => primitive::<DurationSecondType>(len, fit),
@@ -303,7 +391,12 @@ fn checked(to: &DataType, len: usize, blame: Blame<'_>, value: impl Fn(usize) ->
     }
 }
 
-fn decimals(to: &DataType, len: usize, blame: Blame<'_>, value: impl Fn(usize) -> Option<i256>) -> Result<ArrayRef, OperatorError> {
+fn decimals(
+    to: &DataType,
+    len: usize,
+    blame: Blame<'_>,
+    value: impl Fn(usize) -> Option<i256>,
+) -> Result<ArrayRef, OperatorError> {
     let bound = 10_i128.pow(38);
     let small = |value: i256| value.to_i128().filter(|value| value.abs() < bound);
     let fit = |row: usize| value(row).map(|value| small(value).ok_or_else(|| blame(row))).transpose();
@@ -311,7 +404,10 @@ fn decimals(to: &DataType, len: usize, blame: Blame<'_>, value: impl Fn(usize) -
     Ok(Arc::new(PrimitiveArray::<Decimal128Type>::from_iter(values).with_data_type(to.clone())))
 }
 
-fn primitive<T: ArrowPrimitiveType>(len: usize, value: impl Fn(usize) -> Result<Option<T::Native>, OperatorError>) -> Result<ArrayRef, OperatorError> {
+fn primitive<T: ArrowPrimitiveType>(
+    len: usize,
+    value: impl Fn(usize) -> Result<Option<T::Native>, OperatorError>,
+) -> Result<ArrayRef, OperatorError> {
     let values = (0..len).map(value).collect::<Result<Vec<_>, _>>()?;
     Ok(Arc::new(PrimitiveArray::<T>::from_iter(values)))
 }

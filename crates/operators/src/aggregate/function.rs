@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, SchemaRef};
 
-use crate::ordering::OrderBy;
 use crate::Scalar;
+use crate::ordering::OrderBy;
 
 /// An aggregate function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,13 @@ impl AggregateFunction {
                 DataType::Duration(unit) => DataType::Duration(*unit),
                 _ => return refuse("integers, floats, decimals up to 38 digits or durations"),
             },
-            Self::VarSamp | Self::VarPop | Self::StddevSamp | Self::StddevPop | Self::CovarSamp | Self::CovarPop | Self::Corr => {
+            Self::VarSamp
+            | Self::VarPop
+            | Self::StddevSamp
+            | Self::StddevPop
+            | Self::CovarSamp
+            | Self::CovarPop
+            | Self::Corr => {
                 if !args.iter().all(DataType::is_numeric) {
                     return refuse("numbers");
                 }

@@ -20,11 +20,16 @@ impl Groups {
     /// Groups `len` rows by their keys. Without a key column there is one group, of all rows, even if there are none.
     pub(crate) fn of(keys: &[ArrayRef], len: usize) -> Result<Self, OperatorError> {
         if keys.is_empty() {
-            return Ok(Self { keys: Vec::new(), rows: (0..len as u32).collect(), starts: vec![0, len as u32] });
+            return Ok(Self {
+                keys: Vec::new(),
+                rows: (0..len as u32).collect(),
+                starts: vec![0, len as u32],
+            });
         }
         let sorted = sort_rows(keys, len)?;
         let mut starts: Vec<u32> = (0..len as u32).filter(|row| !sorted.equal[*row as usize]).collect();
-        let firsts: UInt32Array = starts.iter().map(|start| sorted.rows[*start as usize]).collect::<Vec<_>>().into();
+        let firsts: UInt32Array =
+            starts.iter().map(|start| sorted.rows[*start as usize]).collect::<Vec<_>>().into();
         starts.push(len as u32);
         Ok(Self { keys: gather(keys, &firsts)?, rows: sorted.rows, starts })
     }

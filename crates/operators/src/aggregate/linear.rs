@@ -11,7 +11,9 @@ use arrow_schema::{Field, Schema};
 use arrow_select::take::take;
 use tailrace_algebra::{ExactSum, weight};
 use tailrace_circuit::OperatorError;
-use tailrace_trace::{ChangeBatch, DiffColumn, ExactColumn, IndexedBatch, Layout, Snapshot, Spine, TraceError, lookup_sums};
+use tailrace_trace::{
+    ChangeBatch, DiffColumn, ExactColumn, IndexedBatch, Layout, Snapshot, Spine, TraceError, lookup_sums,
+};
 
 use super::accumulator::{Accumulator, Operands, Term};
 use super::groups::Groups;
@@ -70,7 +72,11 @@ impl Linear {
     }
 
     /// The change of the sums of each group.
-    pub(crate) fn fold(&self, batch: &ChangeBatch, groups: &Groups) -> Result<Vec<DiffColumn>, OperatorError> {
+    pub(crate) fn fold(
+        &self,
+        batch: &ChangeBatch,
+        groups: &Groups,
+    ) -> Result<Vec<DiffColumn>, OperatorError> {
         weight::mass(batch.weights()).ok_or(TraceError::WeightOverflow)?;
         let values = self.plan.operands.evaluate(batch)?;
         let rows = Accumulator { term: Term::Count, args: Vec::new(), filter: None };
@@ -88,7 +94,12 @@ impl Linear {
     }
 
     /// The same for other groups than those of the change.
-    pub(crate) fn advance_at(&mut self, groups: &Groups, changed: &Groups, delta: Vec<DiffColumn>) -> Result<Sums, OperatorError> {
+    pub(crate) fn advance_at(
+        &mut self,
+        groups: &Groups,
+        changed: &Groups,
+        delta: Vec<DiffColumn>,
+    ) -> Result<Sums, OperatorError> {
         let batch = self.indexed(&changed.keys, &delta)?;
         let probe = groups.probe();
         let old = lookup_sums(&groups.keys, &probe, self.spine.snapshot())?;
@@ -106,14 +117,20 @@ impl Linear {
     /// The change as a batch of the trace, without the groups whose sums do not change.
     fn indexed(&self, keys: &[ArrayRef], delta: &[DiffColumn]) -> Result<Arc<IndexedBatch>, OperatorError> {
         let len = delta.first().map_or(0, DiffColumn::len);
-        let kept: Vec<u32> = (0..len as u32).filter(|row| !delta.iter().all(|column| is_zero(column, *row as usize))).collect();
+        let kept: Vec<u32> = (0..len as u32)
+            .filter(|row| !delta.iter().all(|column| is_zero(column, *row as usize)))
+            .collect();
         let layout = self.spine.layout();
         if kept.len() == len {
             return Ok(Arc::new(IndexedBatch::from_sorted(layout, keys.to_vec(), delta.to_vec())?));
         }
         let diffs = delta.iter().map(|column| pick(column, &kept)).collect();
         let rows = UInt32Array::from(kept);
-        let keys = keys.iter().map(|key| take(key, &rows, None)).collect::<Result<_, _>>().map_err(TraceError::from)?;
+        let keys = keys
+            .iter()
+            .map(|key| take(key, &rows, None))
+            .collect::<Result<_, _>>()
+            .map_err(TraceError::from)?;
         Ok(Arc::new(IndexedBatch::from_sorted(layout, keys, diffs)?))
     }
 }
@@ -156,9 +173,15 @@ fn plus_all(old: &[DiffColumn], delta: &[DiffColumn]) -> Vec<DiffColumn> {
 /// Adds two columns of one kind, row by row.
 fn plus(a: &DiffColumn, b: &DiffColumn) -> DiffColumn {
     match (a, b) {
-        (DiffColumn::Weight(a), DiffColumn::Weight(b)) => DiffColumn::Weight(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect()),
-        (DiffColumn::Sum(a), DiffColumn::Sum(b)) => DiffColumn::Sum(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect()),
-        (DiffColumn::Wide(a), DiffColumn::Wide(b)) => DiffColumn::Wide(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect()),
+        (DiffColumn::Weight(a), DiffColumn::Weight(b)) => {
+            DiffColumn::Weight(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
+        }
+        (DiffColumn::Sum(a), DiffColumn::Sum(b)) => {
+            DiffColumn::Sum(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
+        }
+        (DiffColumn::Wide(a), DiffColumn::Wide(b)) => {
+            DiffColumn::Wide(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
+        }
         (DiffColumn::Exact(a), DiffColumn::Exact(b)) => DiffColumn::Exact(plus_exact(a, b)),
         _ => a.clone(),
     }

@@ -98,7 +98,8 @@ impl Aggregate {
         for distinct in &mut self.distincts {
             sums.push(distinct.advance(batch, &keys, &groups)?);
         }
-        let versions = self.rows.iter_mut().map(|rows| stage(rows, batch, &keys, &groups)).collect::<Result<_, _>>()?;
+        let versions =
+            self.rows.iter_mut().map(|rows| stage(rows, batch, &keys, &groups)).collect::<Result<_, _>>()?;
         let exists = self.exists(&sums[0]);
         let reading = Reading { groups: &groups, exists: &exists, sums, versions };
         let values = self.read(&reading)?;
@@ -111,7 +112,8 @@ impl Aggregate {
     fn exists(&self, sums: &Sums) -> [Vec<bool>; 2] {
         match &self.sent {
             Some(sent) => [vec![!sent.is_empty()], vec![true]],
-            None => [&sums.old, &sums.new].map(|sums| group_weights(sums).iter().map(|weight| *weight != 0).collect()),
+            None => [&sums.old, &sums.new]
+                .map(|sums| group_weights(sums).iter().map(|weight| *weight != 0).collect()),
         }
     }
 
@@ -126,13 +128,19 @@ impl Aggregate {
         Ok([old, new])
     }
 
-    fn read_call(&self, call: usize, output: &Output, reading: &Reading<'_>) -> Result<[ArrayRef; 2], OperatorError> {
+    fn read_call(
+        &self,
+        call: usize,
+        output: &Output,
+        reading: &Reading<'_>,
+    ) -> Result<[ArrayRef; 2], OperatorError> {
         let groups = reading.groups.len();
         match output {
             Output::Linear { source, finish } => {
                 let sums = &reading.sums[*source];
                 let blame = |group: usize| self.overflow(call, reading.groups, group);
-                let read = |sums: &[DiffColumn], exists: &[bool]| finish.read(&Accumulated { sums, exists }, &blame);
+                let read =
+                    |sums: &[DiffColumn], exists: &[bool]| finish.read(&Accumulated { sums, exists }, &blame);
                 let new = read(&sums.new, &reading.exists[1])?;
                 // On the first load there are no old rows to be read.
                 let any_old = reading.exists[0].contains(&true);
@@ -143,7 +151,9 @@ impl Aggregate {
                 let versions = &reading.versions[*rows];
                 Ends::find(versions, groups, *backward)?.values(&self.rows[*rows], versions, *value)
             }
-            Output::Whole { rows, whole } => whole.values(&self.rows[*rows], &reading.versions[*rows], groups),
+            Output::Whole { rows, whole } => {
+                whole.values(&self.rows[*rows], &reading.versions[*rows], groups)
+            }
         }
     }
 
@@ -169,13 +179,17 @@ impl Aggregate {
     }
 
     fn spines(&self) -> impl Iterator<Item = &Spine> {
-        let distincts = self.distincts.iter().flat_map(|distinct| [&distinct.rows.spine, &distinct.linear.spine]);
+        let distincts =
+            self.distincts.iter().flat_map(|distinct| [&distinct.rows.spine, &distinct.linear.spine]);
         let rows = self.rows.iter().map(|rows| &rows.spine);
         std::iter::once(&self.linear.spine).chain(distincts).chain(rows).chain(&self.sent)
     }
 
     fn spines_mut(&mut self) -> impl Iterator<Item = &mut Spine> {
-        let distincts = self.distincts.iter_mut().flat_map(|distinct| [&mut distinct.rows.spine, &mut distinct.linear.spine]);
+        let distincts = self
+            .distincts
+            .iter_mut()
+            .flat_map(|distinct| [&mut distinct.rows.spine, &mut distinct.linear.spine]);
         let rows = self.rows.iter_mut().map(|rows| &mut rows.spine);
         std::iter::once(&mut self.linear.spine).chain(distincts).chain(rows).chain(&mut self.sent)
     }
@@ -220,7 +234,9 @@ impl Operator for Aggregate {
         if expected != found {
             return Err(OperatorError::WrongState { expected, found });
         }
-        self.spines_mut().zip(snapshots).for_each(|(spine, snapshot)| *spine = Spine::from_snapshot(snapshot));
+        self.spines_mut()
+            .zip(snapshots)
+            .for_each(|(spine, snapshot)| *spine = Spine::from_snapshot(snapshot));
         Ok(())
     }
 }
@@ -236,14 +252,23 @@ impl UnaryOperator for Aggregate {
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {
-        let (linear, distincts, rows) = (self.linear.fresh(), self.distincts.iter().map(Distinct::fresh), self.rows.iter().map(Rows::fresh));
+        let (linear, distincts, rows) = (
+            self.linear.fresh(),
+            self.distincts.iter().map(Distinct::fresh),
+            self.rows.iter().map(Rows::fresh),
+        );
         let sent = self.sent.as_ref().map(|sent| Spine::new(Arc::clone(sent.layout())));
         let (spec, outputs) = (self.spec.clone(), self.outputs.clone());
         Box::new(Self { spec, outputs, linear, distincts: distincts.collect(), rows: rows.collect(), sent })
     }
 }
 
-fn stage(rows: &mut Rows, batch: &ChangeBatch, keys: &[ArrayRef], groups: &Groups) -> Result<Versions, OperatorError> {
+fn stage(
+    rows: &mut Rows,
+    batch: &ChangeBatch,
+    keys: &[ArrayRef],
+    groups: &Groups,
+) -> Result<Versions, OperatorError> {
     let delta = rows.index(batch, keys)?;
     let versions = rows.versions(&delta, groups)?;
     rows.spine.stage(delta)?;

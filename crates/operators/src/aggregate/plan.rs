@@ -43,11 +43,15 @@ struct Draft {
 /// Plans all calls.
 pub(crate) fn plan(spec: &AggregateSpec) -> Result<Parts, OperatorError> {
     let types = check(spec)?;
-    let key = |(index, key): (usize, &Scalar)| Field::new(format!("key_{index}"), key.data_type().clone(), key.nullable());
+    let key = |(index, key): (usize, &Scalar)| {
+        Field::new(format!("key_{index}"), key.data_type().clone(), key.nullable())
+    };
     let mut draft = Draft { keys: spec.keys.iter().enumerate().map(key).collect(), ..Draft::default() };
-    let outputs = spec.calls.iter().zip(&types).map(|(call, to)| draft.output(call, to)).collect::<Result<_, _>>()?;
+    let outputs =
+        spec.calls.iter().zip(&types).map(|(call, to)| draft.output(call, to)).collect::<Result<_, _>>()?;
     let Draft { keys, linear, distincts, rows } = draft;
-    let distinct = |(rows, linear): (RowPlan, LinearPlan)| Distinct::new(Rows::new(rows, &keys)?, linear, &keys);
+    let distinct =
+        |(rows, linear): (RowPlan, LinearPlan)| Distinct::new(Rows::new(rows, &keys)?, linear, &keys);
     Ok(Parts {
         outputs,
         linear: Linear::new(linear, &keys)?,
@@ -62,7 +66,9 @@ impl Draft {
             if let Some(output) = self.distinct(call, to)? {
                 return Ok(output);
             }
-        } else if let Some(finish) = Finish::plan(call, &call.args, call.filter.as_ref(), to, &mut self.linear) {
+        } else if let Some(finish) =
+            Finish::plan(call, &call.args, call.filter.as_ref(), to, &mut self.linear)
+        {
             return Ok(Output::Linear { source: 0, finish });
         }
         self.of_rows(call)
@@ -70,7 +76,12 @@ impl Draft {
 
     /// A linear call over distinct arguments; None if the call is not linear.
     fn distinct(&mut self, call: &AggregateCall, to: &DataType) -> Result<Option<Output>, OperatorError> {
-        let rows = RowPlan { order: Vec::new(), values: call.args.clone(), skip_nulls: true, filter: call.filter.clone() };
+        let rows = RowPlan {
+            order: Vec::new(),
+            values: call.args.clone(),
+            skip_nulls: true,
+            filter: call.filter.clone(),
+        };
         let args = Distinct::args(&Rows::new(rows.clone(), &self.keys)?, &rows);
         let known = self.distincts.iter().position(|(plan, _)| *plan == rows);
         let mut linear = known.map_or_else(LinearPlan::default, |place| self.distincts[place].1.clone());
@@ -89,19 +100,42 @@ impl Draft {
         let backward = matches!(call.function, F::Max | F::ArgMax | F::Last);
         Ok(match call.function {
             F::Min | F::Max => self.end(call, call.args.clone(), Vec::new(), true, 0, backward),
-            F::ArgMin | F::ArgMax => self.end(call, vec![call.args[1].clone(), call.args[0].clone()], Vec::new(), true, 1, backward),
+            F::ArgMin | F::ArgMax => self.end(
+                call,
+                vec![call.args[1].clone(), call.args[0].clone()],
+                Vec::new(),
+                true,
+                1,
+                backward,
+            ),
             F::First | F::Last => self.end(call, call.args.clone(), call.order.clone(), false, 0, backward),
             _ => {
                 check_distinct_order(call)?;
                 let order = call.order.clone();
                 let skip_nulls = call.function != F::ArrayAgg;
-                let rows = self.rows(RowPlan { order, values: call.args.clone(), skip_nulls, filter: call.filter.clone() });
-                Output::Whole { rows, whole: Whole { function: call.function.clone(), distinct: call.distinct } }
+                let rows = self.rows(RowPlan {
+                    order,
+                    values: call.args.clone(),
+                    skip_nulls,
+                    filter: call.filter.clone(),
+                });
+                Output::Whole {
+                    rows,
+                    whole: Whole { function: call.function.clone(), distinct: call.distinct },
+                }
             }
         })
     }
 
-    fn end(&mut self, call: &AggregateCall, values: Vec<Scalar>, order: Vec<OrderBy>, skip_nulls: bool, value: usize, backward: bool) -> Output {
+    fn end(
+        &mut self,
+        call: &AggregateCall,
+        values: Vec<Scalar>,
+        order: Vec<OrderBy>,
+        skip_nulls: bool,
+        value: usize,
+        backward: bool,
+    ) -> Output {
         let rows = self.rows(RowPlan { order, values, skip_nulls, filter: call.filter.clone() });
         Output::End { rows, value, backward }
     }
@@ -119,7 +153,12 @@ impl Draft {
 fn check(spec: &AggregateSpec) -> Result<Vec<DataType>, OperatorError> {
     let (columns, fields) = (spec.keys.len() + spec.calls.len(), spec.schema.fields());
     if columns != fields.len() {
-        let message = format!("{} keys and {} calls make {columns} columns, the schema has {}", spec.keys.len(), spec.calls.len(), fields.len());
+        let message = format!(
+            "{} keys and {} calls make {columns} columns, the schema has {}",
+            spec.keys.len(),
+            spec.calls.len(),
+            fields.len()
+        );
         return Err(OperatorError::evaluation(message));
     }
     let keys = spec.keys.iter().map(|key| Ok((key.to_string(), key.data_type().clone())));
@@ -127,7 +166,11 @@ fn check(spec: &AggregateSpec) -> Result<Vec<DataType>, OperatorError> {
     let columns = keys.chain(calls).collect::<Result<Vec<(String, DataType)>, OperatorError>>()?;
     for ((name, found), field) in columns.iter().zip(fields) {
         if !found.equals_datatype(field.data_type()) {
-            let message = format!("{name} has type {found}, its column '{}' has type {}", field.name(), field.data_type());
+            let message = format!(
+                "{name} has type {found}, its column '{}' has type {}",
+                field.name(),
+                field.data_type()
+            );
             return Err(OperatorError::evaluation(message));
         }
     }
@@ -139,7 +182,10 @@ fn check_distinct_order(call: &AggregateCall) -> Result<(), OperatorError> {
     let is_arg = |term: &OrderBy| call.args.iter().any(|arg| same(arg, &term.scalar));
     match call.order.iter().find(|term| call.distinct && !is_arg(term)) {
         None => Ok(()),
-        Some(term) => Err(OperatorError::evaluation(format!("{call} can only be ordered by its argument, not by {}", term.scalar))),
+        Some(term) => Err(OperatorError::evaluation(format!(
+            "{call} can only be ordered by its argument, not by {}",
+            term.scalar
+        ))),
     }
 }
 

@@ -40,7 +40,8 @@ impl PartialEq for RowPlan {
             (Some(a), Some(b)) => same(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        let values = self.values.len() == other.values.len() && self.values.iter().zip(&other.values).all(|(a, b)| same(a, b));
+        let values = self.values.len() == other.values.len()
+            && self.values.iter().zip(&other.values).all(|(a, b)| same(a, b));
         filters && values && self.skip_nulls == other.skip_nulls && self.order == other.order
     }
 }
@@ -49,7 +50,11 @@ impl Rows {
     pub(crate) fn new(plan: RowPlan, keys: &[Field]) -> Result<Self, OperatorError> {
         let ordering = Ordering::new(&plan.order)?;
         let values = plan.values.iter().enumerate().map(|(index, value)| {
-            Field::new(format!("value_{index}"), value.data_type().clone(), value.nullable() && !plan.skip_nulls)
+            Field::new(
+                format!("value_{index}"),
+                value.data_type().clone(),
+                value.nullable() && !plan.skip_nulls,
+            )
         });
         let fields: Vec<Field> = keys.iter().cloned().chain(ordering.fields()).chain(values).collect();
         let layout = Layout::rows(Arc::new(Schema::new(fields)), keys.len())?;
@@ -71,10 +76,15 @@ impl Rows {
     }
 
     /// The rows of a change, sorted.
-    pub(crate) fn index(&self, batch: &ChangeBatch, keys: &[ArrayRef]) -> Result<Arc<IndexedBatch>, OperatorError> {
+    pub(crate) fn index(
+        &self,
+        batch: &ChangeBatch,
+        keys: &[ArrayRef],
+    ) -> Result<Arc<IndexedBatch>, OperatorError> {
         let mut columns = keys.to_vec();
         columns.extend(self.ordering.evaluate(batch)?);
-        let values = self.plan.values.iter().map(|value| value.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
+        let values =
+            self.plan.values.iter().map(|value| value.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
         let counted = self.counted(batch, &values)?;
         columns.extend(values);
         let mut rows = ChangeBatch::try_new(Arc::clone(self.schema()), columns, batch.weights().clone())?;
@@ -86,7 +96,11 @@ impl Rows {
     }
 
     /// Both versions of the trace at the touched groups.
-    pub(crate) fn versions(&self, delta: &Arc<IndexedBatch>, groups: &Groups) -> Result<Versions, OperatorError> {
+    pub(crate) fn versions(
+        &self,
+        delta: &Arc<IndexedBatch>,
+        groups: &Groups,
+    ) -> Result<Versions, OperatorError> {
         Versions::at(self.spine.snapshot(), delta, &groups.keys, &groups.probe())
     }
 

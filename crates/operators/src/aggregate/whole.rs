@@ -55,7 +55,12 @@ const MOST_COPIES: usize = i32::MAX as usize;
 
 impl Whole {
     /// The value of the call before and after the change.
-    pub(crate) fn values(&self, rows: &Rows, versions: &Versions, groups: usize) -> Result<[ArrayRef; 2], OperatorError> {
+    pub(crate) fn values(
+        &self,
+        rows: &Rows,
+        versions: &Versions,
+        groups: usize,
+    ) -> Result<[ArrayRef; 2], OperatorError> {
         let cursor = versions.cursor();
         let mut walk = versions.walk(&cursor, false);
         let (mut before, mut after) = (Copies::new(), Copies::new());
@@ -155,7 +160,8 @@ impl Expanded {
 
     fn reduced<T: ArrowPrimitiveType>(&self, fold: impl Fn(T::Native, T::Native) -> T::Native) -> ArrayRef {
         let values = self.values.as_primitive::<T>().values();
-        let groups = self.starts.windows(2).map(|bounds| values[bounds[0]..bounds[1]].iter().copied().reduce(&fold));
+        let groups =
+            self.starts.windows(2).map(|bounds| values[bounds[0]..bounds[1]].iter().copied().reduce(&fold));
         Arc::new(PrimitiveArray::<T>::from_iter(groups))
     }
 }

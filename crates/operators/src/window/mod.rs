@@ -96,7 +96,11 @@ impl Window {
     pub fn new(mut spec: WindowSpec) -> Result<Self, OperatorError> {
         spec.functions.iter_mut().try_for_each(check)?;
         let Some(width) = spec.schema.fields().len().checked_sub(spec.functions.len()) else {
-            let message = format!("{} window functions need as many columns, the schema has {}", spec.functions.len(), spec.schema.fields().len());
+            let message = format!(
+                "{} window functions need as many columns, the schema has {}",
+                spec.functions.len(),
+                spec.schema.fields().len()
+            );
             return Err(OperatorError::evaluation(message));
         };
         let input = Arc::new(Schema::new(spec.schema.fields()[..width].to_vec()));
@@ -179,14 +183,17 @@ impl WindowFunction {
 
 /// Checks the number of arguments and brings the default to the type of the argument.
 fn check(call: &mut WindowCall) -> Result<(), OperatorError> {
-    let wanted = usize::from(matches!(call.function, WindowFunction::Lag { .. } | WindowFunction::Lead { .. }));
+    let wanted =
+        usize::from(matches!(call.function, WindowFunction::Lag { .. } | WindowFunction::Lead { .. }));
     if call.args.len() != wanted {
         let message = format!("{} takes {wanted} argument(s), got {}", call.function.name(), call.args.len());
         return Err(OperatorError::evaluation(message));
     }
     if let WindowFunction::Lag { default, .. } | WindowFunction::Lead { default, .. } = &mut call.function {
         let cast = default.cast_to(call.args[0].data_type());
-        *default = cast.map_err(|error| OperatorError::evaluation(format!("the default of {}: {error}", call.args[0])))?;
+        *default = cast.map_err(|error| {
+            OperatorError::evaluation(format!("the default of {}: {error}", call.args[0]))
+        })?;
     }
     Ok(())
 }

@@ -66,9 +66,17 @@ impl<'a> Outcome<'a> {
     }
 
     /// All outputs as changes, without those that cancel.
-    pub(crate) fn changes(self, spec: &WindowSpec, input: &SchemaRef, ranked: &Ranked, versions: &Versions) -> Result<ChangeBatch, OperatorError> {
+    pub(crate) fn changes(
+        self,
+        spec: &WindowSpec,
+        input: &SchemaRef,
+        ranked: &Ranked,
+        versions: &Versions,
+    ) -> Result<ChangeBatch, OperatorError> {
         let mut columns = ranked.rows(versions, &self.places)?;
-        for ((values, call), field) in self.values.iter().zip(self.calls).zip(&spec.schema.fields()[input.fields().len()..]) {
+        for ((values, call), field) in
+            self.values.iter().zip(self.calls).zip(&spec.schema.fields()[input.fields().len()..])
+        {
             let column = match values {
                 Values::Numbers(numbers) => Arc::new(Int64Array::from(numbers.clone())) as ArrayRef,
                 Values::Neighbours(places) => neighbours(call, places, input, ranked, versions)?,
@@ -85,7 +93,9 @@ impl<'a> Outcome<'a> {
         let first = if self.reach.row_number { copies } else { copies.min(self.reach.lag) };
         let last = (copies - first).min(self.reach.lead);
         if first + last > MOST_COPIES {
-            return Err(OperatorError::evaluation(format!("a row of weight {copies} has too many positions; the limit is {MOST_COPIES}")));
+            return Err(OperatorError::evaluation(format!(
+                "a row of weight {copies} has too many positions; the limit is {MOST_COPIES}"
+            )));
         }
         let middle = copies - first - last;
         (0..first).for_each(|copy| self.add_copies(side, row, copy, 1));
@@ -108,10 +118,12 @@ impl<'a> Outcome<'a> {
                 (Values::Numbers(numbers), WindowFunction::DenseRank) => numbers.push(standing.dense as i64),
                 (Values::Numbers(numbers), _) => numbers.push(position as i64 + 1),
                 (Values::Neighbours(places), WindowFunction::Lag { offset, .. }) => {
-                    places.push(position.checked_sub(*offset as u64).and_then(|position| side.place(position)));
+                    places
+                        .push(position.checked_sub(*offset as u64).and_then(|position| side.place(position)));
                 }
                 (Values::Neighbours(places), WindowFunction::Lead { offset, .. }) => {
-                    places.push(position.checked_add(*offset as u64).and_then(|position| side.place(position)));
+                    places
+                        .push(position.checked_add(*offset as u64).and_then(|position| side.place(position)));
                 }
                 (Values::Neighbours(places), _) => places.push(None),
             }
@@ -134,7 +146,13 @@ impl Side<'_> {
 }
 
 /// The argument of a call at other rows, the default where there is none.
-fn neighbours(call: &WindowCall, places: &[Option<Place>], input: &SchemaRef, ranked: &Ranked, versions: &Versions) -> Result<ArrayRef, OperatorError> {
+fn neighbours(
+    call: &WindowCall,
+    places: &[Option<Place>],
+    input: &SchemaRef,
+    ranked: &Ranked,
+    versions: &Versions,
+) -> Result<ArrayRef, OperatorError> {
     let there: Vec<Place> = places.iter().flatten().copied().collect();
     let values = argument(&call.args[0], &there, input, ranked, versions)?;
     let default = default_of(call)?;
@@ -153,7 +171,13 @@ fn neighbours(call: &WindowCall, places: &[Option<Place>], input: &SchemaRef, ra
 }
 
 /// An expression over the rows at `places`.
-fn argument(arg: &Scalar, places: &[Place], input: &SchemaRef, ranked: &Ranked, versions: &Versions) -> Result<ArrayRef, OperatorError> {
+fn argument(
+    arg: &Scalar,
+    places: &[Place],
+    input: &SchemaRef,
+    ranked: &Ranked,
+    versions: &Versions,
+) -> Result<ArrayRef, OperatorError> {
     if let Some(column) = arg.as_column() {
         return ranked.column(versions, places, column);
     }

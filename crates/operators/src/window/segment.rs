@@ -99,13 +99,26 @@ impl Reach {
 }
 
 impl<'v, 'c> Surveyor<'v, 'c> {
-    pub(crate) fn new(versions: &'v Versions, cursor: &'c GroupCursor<'v>, decisive: usize, reach: Reach) -> Self {
-        let peers = Peers { versions, decisive, comparators: (0..versions.batches() * versions.batches()).map(|_| OnceCell::new()).collect() };
+    pub(crate) fn new(
+        versions: &'v Versions,
+        cursor: &'c GroupCursor<'v>,
+        decisive: usize,
+        reach: Reach,
+    ) -> Self {
+        let peers = Peers {
+            versions,
+            decisive,
+            comparators: (0..versions.batches() * versions.batches()).map(|_| OnceCell::new()).collect(),
+        };
         Self { versions, cursor, peers, reach, segment: Segment::default() }
     }
 
     /// Calls `found` with every segment of a partition.
-    pub(crate) fn survey(&mut self, partition: usize, mut found: impl FnMut(&Segment) -> Result<(), OperatorError>) -> Result<(), OperatorError> {
+    pub(crate) fn survey(
+        &mut self,
+        partition: usize,
+        mut found: impl FnMut(&Segment) -> Result<(), OperatorError>,
+    ) -> Result<(), OperatorError> {
         let mut changes = self.versions.change(partition);
         while let Some(change) = changes.next() {
             let rows = self.collect(partition, change)?;
@@ -144,10 +157,15 @@ impl<'v, 'c> Surveyor<'v, 'c> {
     }
 
     /// Walks on until core and context are complete.
-    fn go_forward(&mut self, walk: &mut VersionWalk<'v, '_>, counts: &mut [Count; 2]) -> Result<Vec<VersionRow>, TraceError> {
+    fn go_forward(
+        &mut self,
+        walk: &mut VersionWalk<'v, '_>,
+        counts: &mut [Count; 2],
+    ) -> Result<Vec<VersionRow>, TraceError> {
         let (mut since, mut context, mut met) = (0_u64, 0_u64, Vec::new());
         let mut changed = false;
-        while !(changed && since >= self.reach.lag && context >= self.reach.lead && self.agree(walk, counts)) {
+        while !(changed && since >= self.reach.lag && context >= self.reach.lead && self.agree(walk, counts))
+        {
             let Some(row) = walk.next_row()? else { break };
             self.push(&row, counts)?;
             if row.old != row.new {
@@ -174,12 +192,14 @@ impl<'v, 'c> Surveyor<'v, 'c> {
 
     /// Whether nothing behind this point can be numbered differently.
     fn agree(&self, walk: &VersionWalk<'_, '_>, counts: &[Count; 2]) -> bool {
-        !self.reach.numbers || (walk.is_past_change() && self.number_alike() && counts[0].next == counts[1].next)
+        !self.reach.numbers
+            || (walk.is_past_change() && self.number_alike() && counts[0].next == counts[1].next)
     }
 
     /// Whether the last row is numbered alike in both versions, so that rows behind it are too until the next change.
     fn number_alike(&self) -> bool {
-        !self.reach.numbers || self.segment.rows.last().is_some_and(|row| row.old == row.new && row.old.copies > 0)
+        !self.reach.numbers
+            || self.segment.rows.last().is_some_and(|row| row.old == row.new && row.old.copies > 0)
     }
 
     /// The core begins with the rows that have fewer than `lead` copies between them and the row that was pushed last.
@@ -222,7 +242,8 @@ impl<'v> Peers<'v> {
         if let Some(comparator) = cell.get() {
             return Ok(comparator.compare(a.1 as usize, b.1 as usize));
         }
-        let (left, right) = (self.versions.columns(a.0, self.decisive), self.versions.columns(b.0, self.decisive));
+        let (left, right) =
+            (self.versions.columns(a.0, self.decisive), self.versions.columns(b.0, self.decisive));
         let comparator = RowComparator::try_new(left, right)?;
         Ok(cell.get_or_init(|| comparator).compare(a.1 as usize, b.1 as usize))
     }

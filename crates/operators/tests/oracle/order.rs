@@ -44,16 +44,38 @@ impl Term {
     fn compare(self, a: &Cell, b: &Cell) -> Ordering {
         match (a.is_null(), b.is_null()) {
             (true, true) => Ordering::Equal,
-            (true, false) => if self.nulls_first { Ordering::Less } else { Ordering::Greater },
-            (false, true) => if self.nulls_first { Ordering::Greater } else { Ordering::Less },
-            (false, false) => if self.descending { b.cmp(a) } else { a.cmp(b) },
+            (true, false) => {
+                if self.nulls_first {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+            (false, true) => {
+                if self.nulls_first {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                }
+            }
+            (false, false) => {
+                if self.descending {
+                    b.cmp(a)
+                } else {
+                    a.cmp(b)
+                }
+            }
         }
     }
 }
 
 /// Compares rows by terms only.
 pub fn compare(terms: &[Term], a: &[Cell], b: &[Cell]) -> Ordering {
-    terms.iter().map(|term| term.compare(&a[term.column], &b[term.column])).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    terms
+        .iter()
+        .map(|term| term.compare(&a[term.column], &b[term.column]))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 /// For each value of the `by` columns all copies of its rows with positive weight, ordered by the terms, then by the whole row.

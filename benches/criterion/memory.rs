@@ -13,7 +13,8 @@ fn main() {
     let integers = pairs(Int64, Int64).unwrap();
     let batch = |seed| indexed(&integers, &integer_changes(MILLION, seed).unwrap()).unwrap();
     print("(i64, i64)", &batch(1), &batch(2), "at most 32");
-    let texts = Layout::rows(Arc::new(pairs(Utf8View, Int64).unwrap().schema().project(&[0]).unwrap()), 1).unwrap();
+    let texts =
+        Layout::rows(Arc::new(pairs(Utf8View, Int64).unwrap().schema().project(&[0]).unwrap()), 1).unwrap();
     let text = |seed| indexed(&texts, &only_texts(&texts, seed)).unwrap();
     print("texts of 20 bytes", &text(1), &text(2), &format!("at most {}", TEXT + 24));
     println!("{:<20} {:>6.2} bytes a row in a spine fed by 1,500 rows a step", "(i64, i64)", fed(&integers));
@@ -27,7 +28,10 @@ fn only_texts(layout: &Arc<Layout>, seed: u64) -> ChangeBatch {
 fn print(what: &str, left: &Arc<IndexedBatch>, right: &Arc<IndexedBatch>, limit: &str) {
     let merged = Merger::merge(left, right).unwrap();
     for (name, batch) in [("built", left.as_ref()), ("merged", &merged)] {
-        println!("{what:<20} {:>6.2} bytes a row {name} ({limit})", batch.bytes() as f64 / batch.len() as f64);
+        println!(
+            "{what:<20} {:>6.2} bytes a row {name} ({limit})",
+            batch.bytes() as f64 / batch.len() as f64
+        );
     }
 }
 

@@ -1,5 +1,9 @@
 //! Probing keys into a trace: what every join and aggregate does with its delta.
-#![expect(missing_docs, clippy::unwrap_used, reason = "criterion generates public functions; a failing bench should stop")]
+#![expect(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "criterion generates public functions; a failing bench should stop"
+)]
 
 use arrow_schema::DataType::{Int64, Utf8View};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -15,7 +19,8 @@ fn many(c: &mut Criterion) {
     let target = indexed(&integers, &integer_changes(MILLION, 1).unwrap()).unwrap();
     let probe = indexed(&integers, &integer_changes(1_500, 2).unwrap()).unwrap();
     let starts = probe.runs().unwrap();
-    group.bench_function("integers", |b| b.iter(|| black_box(locate(probe.key(), &starts, &target).unwrap())));
+    group
+        .bench_function("integers", |b| b.iter(|| black_box(locate(probe.key(), &starts, &target).unwrap())));
     let target = indexed(&texts, &text_changes(MILLION, 1).unwrap()).unwrap();
     let probe = indexed(&texts, &text_changes(1_500, 2).unwrap()).unwrap();
     let starts = probe.runs().unwrap();
@@ -26,9 +31,11 @@ fn many(c: &mut Criterion) {
 /// One key into the twenty batches of a spine that grew row by row.
 fn one(c: &mut Criterion) {
     let layout = pairs(Int64, Int64).unwrap();
-    let batches = (0..20).map(|level| indexed(&layout, &integer_changes(1 << level, level).unwrap()).unwrap());
+    let batches =
+        (0..20).map(|level| indexed(&layout, &integer_changes(1 << level, level).unwrap()).unwrap());
     let trace = Snapshot::new(Arc::clone(&layout), batches.collect());
-    let keys: Vec<_> = (0..997).map(|seed| indexed(&layout, &integer_changes(1, 1_000 + seed).unwrap()).unwrap()).collect();
+    let keys: Vec<_> =
+        (0..997).map(|seed| indexed(&layout, &integer_changes(1, 1_000 + seed).unwrap()).unwrap()).collect();
     let mut turn = 0;
     c.bench_function("probe one key into twenty batches", |b| {
         b.iter(|| {

@@ -1,5 +1,9 @@
 //! Feeding a spine: the amortised cost of a commit, merges included, for tiny and for middling batches.
-#![expect(missing_docs, clippy::unwrap_used, reason = "criterion generates public functions; a failing bench should stop")]
+#![expect(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "criterion generates public functions; a failing bench should stop"
+)]
 
 use arrow_schema::DataType::Int64;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -12,8 +16,9 @@ fn ingest(c: &mut Criterion) {
     let layout = pairs(Int64, Int64).unwrap();
     let mut group = c.benchmark_group("spine ingest, per commit");
     for (rows, commits) in [(1, 20_000), (10, 20_000), (1_500, 700)] {
-        let batches: Vec<_> =
-            (0..commits).map(|seed| indexed(&layout, &integer_changes(rows, seed).unwrap()).unwrap()).collect();
+        let batches: Vec<_> = (0..commits)
+            .map(|seed| indexed(&layout, &integer_changes(rows, seed).unwrap()).unwrap())
+            .collect();
         group.throughput(Throughput::Elements(commits));
         group.bench_function(BenchmarkId::from_parameter(rows), |b| {
             let fresh = || Spine::new(Arc::clone(&layout));

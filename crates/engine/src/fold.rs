@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
-use tailrace_trace::{DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, locate, lookup_sums, sort_rows};
+use tailrace_trace::{DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, gather, locate, lookup_sums, sort_rows};
 
 use crate::table::Table;
 use crate::{EngineError, OperationKind};
@@ -59,24 +59,28 @@ impl<'a> Fold<'a> {
         Ok((!change.is_empty()).then_some(change))
     }
 
-    fn push(&mut self, batch: IndexedBatch) {
+    /// Adds a change. Weights are added up without checks later, so that their total is bounded here.
+    fn push(&mut self, batch: IndexedBatch) -> Result<(), EngineError> {
         let batch = Arc::new(batch);
         self.current = self.current.with(&batch);
+        let mass: i128 = self.current.batches().iter().map(|batch| i128::from(batch.mass())).sum();
+        if mass > i128::from(i64::MAX) {
+            return Err(TraceError::WeightOverflow.into());
+        }
         self.pending.push(batch);
+        Ok(())
     }
 
     fn add_rows(&mut self, columns: &[ArrayRef], weight: i64) -> Result<(), EngineError> {
         let weights = vec![weight; columns.first().map_or(0, |column| column.len())];
-        self.push(IndexedBatch::build(&self.table.layout, columns, &[DiffColumn::Weight(weights.into())])?);
-        Ok(())
+        self.push(IndexedBatch::build(&self.table.layout, columns, &[DiffColumn::Weight(weights.into())])?)
     }
 
     fn weighted(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
         let weights = self.table.weights(rows)?;
         let columns = self.table.whole_rows(rows)?;
-        self.push(IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights)])?);
         self.raw = true;
-        Ok(())
+        self.push(IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights)])?)
     }
 
     /// Rows of a table without a key: each must be there at least as often as it is deleted.
@@ -90,8 +94,7 @@ impl<'a> Fold<'a> {
             let row = first_equal(&columns, batch.columns(), at)?;
             return Err(EngineError::KeyNotFound { table: self.table.name.clone(), operation: "delete", row, key });
         }
-        self.push(batch);
-        Ok(())
+        self.push(batch)
     }
 
     /// Insert and upsert: new rows by key.
@@ -109,8 +112,7 @@ impl<'a> Fold<'a> {
         {
             return Err(self.duplicate(&columns[..key_len], keyed.rows.value(*place) as usize)?);
         }
-        let new = columns.iter().map(|column| Ok(take(column, &keyed.rows, None)?)).collect::<Result<Vec<_>, TraceError>>()?;
-        self.exchange(&existing, Some(new))
+        self.exchange(&existing, Some(gather(&columns, &keyed.rows)?))
     }
 
     fn update(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
@@ -166,15 +168,13 @@ impl<'a> Fold<'a> {
         let added = new[0].len();
         if old.is_empty() {
             let weights = DiffColumn::Weight(vec![1; added].into());
-            self.push(IndexedBatch::from_sorted(layout, new, vec![weights])?);
-            return Ok(());
+            return self.push(IndexedBatch::from_sorted(layout, new, vec![weights])?);
         }
         let gone = self.rows_at(old)?;
         let both = |(gone, new): (&ArrayRef, &ArrayRef)| Ok(concat(&[gone.as_ref(), new.as_ref()])?);
         let columns = gone.iter().zip(&new).map(both).collect::<Result<Vec<_>, TraceError>>()?;
         let weights: Vec<i64> = std::iter::repeat_n(-1, old.len()).chain(std::iter::repeat_n(1, added)).collect();
-        self.push(IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.into())])?);
-        Ok(())
+        self.push(IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.into())])?)
     }
 
     /// The row of each key that exists: the place of the key and where the row is.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Schema};
+use datafusion_common::DataFusionError;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::Column;
 use tailrace_circuit::OperatorError;
@@ -25,8 +26,8 @@ pub struct Scalar {
 impl Scalar {
     /// Binds an expression to its input schema, whose columns are in normal form.
     pub fn new(expr: Arc<dyn PhysicalExpr>, input: &Schema) -> Result<Self, OperatorError> {
-        let data_type = normal_type(&expr.data_type(input).map_err(|error| failed(&expr, &error))?);
-        let nullable = expr.nullable(input).map_err(|error| failed(&expr, &error))?;
+        let data_type = normal_type(&expr.data_type(input).map_err(|error| failed(&expr, error))?);
+        let nullable = expr.nullable(input).map_err(|error| failed(&expr, error))?;
         let column = expr.downcast_ref::<Column>().map(Column::index);
         Ok(Self { expr, column, data_type, nullable })
     }
@@ -64,8 +65,8 @@ impl Scalar {
             return Ok(Arc::clone(batch.column(index)));
         }
         let rows = batch.rows()?;
-        let value = self.expr.evaluate(&rows).map_err(|error| failed(&self.expr, &error))?;
-        let array = value.into_array(batch.len()).map_err(|error| failed(&self.expr, &error))?;
+        let value = self.expr.evaluate(&rows).map_err(|error| failed(&self.expr, error))?;
+        let array = value.into_array(batch.len()).map_err(|error| failed(&self.expr, error))?;
         Ok(normal_array(&array)?)
     }
 
@@ -87,10 +88,15 @@ impl fmt::Display for Scalar {
 
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scalar({})", self.expr)
+        write!(f, "{:?}", self.expr)
     }
 }
 
-fn failed(expr: &Arc<dyn PhysicalExpr>, error: &datafusion_common::DataFusionError) -> OperatorError {
-    OperatorError::Evaluation { message: format!("{expr}: {}", error.strip_backtrace()) }
+/// An error of a user's function is passed on as it is; all others are told with their expression.
+fn failed(expr: &Arc<dyn PhysicalExpr>, error: DataFusionError) -> OperatorError {
+    match error {
+        DataFusionError::External(error) => OperatorError::Callback(error),
+        DataFusionError::Context(_, inner) => failed(expr, *inner),
+        error => OperatorError::Evaluation { message: format!("{expr}: {}", error.strip_backtrace()) },
+    }
 }

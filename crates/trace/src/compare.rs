@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ByteViewType, Int32Type, Int64Type};
+use arrow_array::types::ByteViewType;
 use arrow_array::{Array, ArrayRef, GenericByteViewArray, PrimitiveArray};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{DataType, SortOptions};
@@ -54,8 +54,6 @@ impl<'a> RowComparator<'a> {
 
 /// The leading column as words.
 pub(crate) trait Lead: Copy {
-    /// Whether equal words mean equal values.
-    const EXACT: bool;
     fn at(self, row: usize) -> u64;
 }
 
@@ -70,7 +68,6 @@ pub(crate) struct ViewLead<'a>(&'a [u128]);
 pub(crate) struct NoLead;
 
 impl Lead for I64Lead<'_> {
-    const EXACT: bool = true;
     #[inline(always)]
     fn at(self, row: usize) -> u64 {
         self.0[row] as u64 ^ (1 << 63)
@@ -78,7 +75,6 @@ impl Lead for I64Lead<'_> {
 }
 
 impl Lead for I32Lead<'_> {
-    const EXACT: bool = true;
     #[inline(always)]
     fn at(self, row: usize) -> u64 {
         u64::from(self.0[row] as u32 ^ (1 << 31))
@@ -86,7 +82,6 @@ impl Lead for I32Lead<'_> {
 }
 
 impl Lead for ViewLead<'_> {
-    const EXACT: bool = false;
     /// The first four bytes stand in every view, short or long, padded with zeros.
     #[inline(always)]
     fn at(self, row: usize) -> u64 {
@@ -95,7 +90,6 @@ impl Lead for ViewLead<'_> {
 }
 
 impl Lead for NoLead {
-    const EXACT: bool = false;
     #[inline(always)]
     fn at(self, _row: usize) -> u64 {
         0

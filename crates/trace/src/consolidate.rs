@@ -42,9 +42,21 @@ pub(crate) fn consolidate_rows(batch: &ChangeBatch) -> Result<ChangeBatch, Trace
     Ok(ChangeBatch::unchecked(Arc::clone(batch.schema()), columns, weights))
 }
 
-/// The chosen rows of every column, in buffers of their own: nothing of the source stays alive through a view.
+/// The chosen rows of every column. All rows in their order are the columns themselves, without a copy; other choices lie in buffers of
+/// their own. Either way nothing larger stays alive through a view or a slice.
 pub fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>, TraceError> {
-    columns.iter().map(|column| Ok(compact(take(column, rows, None)?))).collect()
+    let all = is_identity(rows);
+    let choose = |column: &ArrayRef| if all && column.len() == rows.len() && is_tight(column) { Ok(Arc::clone(column)) } else { take(column, rows, None) };
+    columns.iter().map(|column| Ok(compact(choose(column)?))).collect()
+}
+
+fn is_identity(rows: &UInt32Array) -> bool {
+    rows.null_count() == 0 && rows.values().iter().enumerate().all(|(place, row)| place == *row as usize)
+}
+
+/// Whether an array is not a small part of the buffers it holds.
+fn is_tight(array: &ArrayRef) -> bool {
+    array.to_data().get_slice_memory_size().is_ok_and(|used| array.get_buffer_memory_size() <= 2 * used + 1024)
 }
 
 /// Copies the bytes behind views when most of what they keep alive is not theirs, or lies in many pieces.

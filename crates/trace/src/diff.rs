@@ -42,7 +42,7 @@ impl ExactColumn {
     }
 
     /// Appends a sum.
-    pub fn push(&mut self, sum: &mut ExactSum) {
+    pub fn push(&mut self, sum: &ExactSum) {
         sum.write_bytes(&mut self.bytes);
         self.ends.push(self.bytes.len() as u32);
     }
@@ -141,7 +141,7 @@ impl DiffBuilder {
             (Self::Exact(out, sum), DiffColumn::Exact(values)) => {
                 sum.clear();
                 for row in rows {
-                    sum.add_bytes(values.get(row));
+                    add_canonical(sum, values.get(row));
                 }
                 out.push(sum);
             }
@@ -157,8 +157,8 @@ impl DiffBuilder {
             (Self::Wide(out), DiffColumn::Wide(a), DiffColumn::Wide(b)) => out.push(a[i].wrapping_add(b[j])),
             (Self::Exact(out, sum), DiffColumn::Exact(a), DiffColumn::Exact(b)) => {
                 sum.clear();
-                sum.add_bytes(a.get(i));
-                sum.add_bytes(b.get(j));
+                add_canonical(sum, a.get(i));
+                add_canonical(sum, b.get(j));
                 out.push(sum);
             }
             _ => {}
@@ -230,10 +230,16 @@ pub(crate) fn sum_at<'a>(builder: &mut DiffBuilder, parts: impl Iterator<Item = 
             sum.clear();
             for (column, rows) in parts {
                 if let DiffColumn::Exact(values) = column {
-                    rows.for_each(|row| sum.add_bytes(values.get(row as usize)));
+                    rows.for_each(|row| add_canonical(sum, values.get(row as usize)));
                 }
             }
             out.push(sum);
         }
     }
+}
+
+/// Adds bytes that this module wrote itself or that were validated when they were read, so that they always decode.
+fn add_canonical(sum: &mut ExactSum, bytes: &[u8]) {
+    let decoded = sum.add_bytes(bytes);
+    debug_assert!(decoded.is_some(), "an exact sum in a batch is canonical");
 }

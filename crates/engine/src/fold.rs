@@ -10,7 +10,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
-use tailrace_trace::{DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, gather, locate, lookup_sums, sort_rows};
+use tailrace_trace::{
+    DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, gather, locate, lookup_sums,
+    sort_rows,
+};
 
 use crate::table::Table;
 use crate::{EngineError, OperationKind};
@@ -45,7 +48,9 @@ impl<'a> Fold<'a> {
             OperationKind::Delete => self.delete_keys(rows),
             OperationKind::Upsert | OperationKind::Update => {
                 let (name, table) = (kind.name(), &self.table.name);
-                Err(EngineError::Unsupported(format!("{name} needs a key, and table '{table}' has none: use insert and delete")))
+                Err(EngineError::Unsupported(format!(
+                    "{name} needs a key, and table '{table}' has none: use insert and delete"
+                )))
             }
         }
     }
@@ -92,7 +97,12 @@ impl<'a> Fold<'a> {
         if let Some(at) = (0..batch.len()).find(|row| present[*row] + batch.weights()[*row] < 0) {
             let key = self.table.show_key(batch.columns(), at)?;
             let row = first_equal(&columns, batch.columns(), at)?;
-            return Err(EngineError::KeyNotFound { table: self.table.name.clone(), operation: "delete", row, key });
+            return Err(EngineError::KeyNotFound {
+                table: self.table.name.clone(),
+                operation: "delete",
+                row,
+                key,
+            });
         }
         self.push(batch)
     }
@@ -140,7 +150,12 @@ impl<'a> Fold<'a> {
     }
 
     /// A delete by whole rows of a table with a key must name the rows as they are.
-    fn check_whole_rows(&self, rows: &RecordBatch, keyed: &Keyed, existing: &[(usize, Entry)]) -> Result<(), EngineError> {
+    fn check_whole_rows(
+        &self,
+        rows: &RecordBatch,
+        keyed: &Keyed,
+        existing: &[(usize, Entry)],
+    ) -> Result<(), EngineError> {
         let given = self.table.some_columns(rows)?;
         let key_len = self.table.layout.key_len();
         if given[key_len..].iter().all(Option::is_none) {
@@ -150,9 +165,16 @@ impl<'a> Fold<'a> {
         for (old, given) in old.iter().zip(&given).skip(key_len) {
             let Some(given) = given else { continue };
             let given = take(given, &keyed.rows, None).map_err(TraceError::from)?;
-            let comparator = tailrace_trace::RowComparator::try_new(std::slice::from_ref(old), std::slice::from_ref(&given))?;
+            let comparator = tailrace_trace::RowComparator::try_new(
+                std::slice::from_ref(old),
+                std::slice::from_ref(&given),
+            )?;
             if let Some(place) = (0..old.len()).find(|row| comparator.compare(*row, *row).is_ne()) {
-                return Err(self.not_found(&self.table.keys(rows)?, keyed.rows.value(place) as usize, OperationKind::Delete)?);
+                return Err(self.not_found(
+                    &self.table.keys(rows)?,
+                    keyed.rows.value(place) as usize,
+                    OperationKind::Delete,
+                )?);
             }
         }
         Ok(())
@@ -173,7 +195,8 @@ impl<'a> Fold<'a> {
         let gone = self.rows_at(old)?;
         let both = |(gone, new): (&ArrayRef, &ArrayRef)| Ok(concat(&[gone.as_ref(), new.as_ref()])?);
         let columns = gone.iter().zip(&new).map(both).collect::<Result<Vec<_>, TraceError>>()?;
-        let weights: Vec<i64> = std::iter::repeat_n(-1, old.len()).chain(std::iter::repeat_n(1, added)).collect();
+        let weights: Vec<i64> =
+            std::iter::repeat_n(-1, old.len()).chain(std::iter::repeat_n(1, added)).collect();
         self.push(IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.into())])?)
     }
 
@@ -182,7 +205,8 @@ impl<'a> Fold<'a> {
         let count = keys.first().map_or(0, |column| column.len());
         let starts: Vec<u32> = (0..=count as u32).collect();
         let batches = self.current.batches();
-        let found = batches.iter().map(|batch| locate(keys, &starts, batch)).collect::<Result<Vec<_>, _>>()?;
+        let found =
+            batches.iter().map(|batch| locate(keys, &starts, batch)).collect::<Result<Vec<_>, _>>()?;
         let groups = GroupCursor::new(batches);
         let mut existing = Vec::new();
         for key in 0..count {
@@ -198,19 +222,28 @@ impl<'a> Fold<'a> {
     }
 
     /// The same where every key must exist.
-    fn all_existing(&self, keyed: &Keyed, keys: &[ArrayRef], kind: OperationKind) -> Result<Vec<(usize, Entry)>, EngineError> {
+    fn all_existing(
+        &self,
+        keyed: &Keyed,
+        keys: &[ArrayRef],
+        kind: OperationKind,
+    ) -> Result<Vec<(usize, Entry)>, EngineError> {
         let existing = self.existing(&keyed.keys)?;
         if existing.len() < keyed.rows.len() {
-            let missing = (0..keyed.rows.len()).find(|place| existing.binary_search_by_key(place, |(key, _)| *key).is_err()).unwrap_or(0);
+            let missing = (0..keyed.rows.len())
+                .find(|place| existing.binary_search_by_key(place, |(key, _)| *key).is_err())
+                .unwrap_or(0);
             return Err(self.not_found(keys, keyed.rows.value(missing) as usize, kind)?);
         }
         Ok(existing)
     }
 
     fn rows_at(&self, entries: &[(usize, Entry)]) -> Result<Vec<ArrayRef>, EngineError> {
-        let places: Vec<(usize, usize)> = entries.iter().map(|(_, entry)| (entry.batch as usize, entry.row as usize)).collect();
+        let places: Vec<(usize, usize)> =
+            entries.iter().map(|(_, entry)| (entry.batch as usize, entry.row as usize)).collect();
         let gather = |column: usize| {
-            let sources: Vec<&dyn Array> = self.current.batches().iter().map(|batch| batch.columns()[column].as_ref()).collect();
+            let sources: Vec<&dyn Array> =
+                self.current.batches().iter().map(|batch| batch.columns()[column].as_ref()).collect();
             Ok(interleave(&sources, &places).map_err(TraceError::from)?)
         };
         (0..self.table.order.len()).map(gather).collect()
@@ -218,19 +251,28 @@ impl<'a> Fold<'a> {
 
     /// What raw weights must leave: a bag without negative weights, or at most one row per key.
     fn check(&self, change: &IndexedBatch) -> Result<(), EngineError> {
-        let refuse = |columns: &[ArrayRef], row: usize, weight: i64, rule: &'static str| -> Result<(), EngineError> {
-            let key = self.table.show_key(columns, row)?;
-            Err(EngineError::BadWeight { table: self.table.name.clone(), key, weight, rule })
-        };
+        let refuse =
+            |columns: &[ArrayRef], row: usize, weight: i64, rule: &'static str| -> Result<(), EngineError> {
+                let key = self.table.show_key(columns, row)?;
+                Err(EngineError::BadWeight { table: self.table.name.clone(), key, weight, rule })
+            };
         let totals = total_weights(&self.current, change)?;
         let keyed = self.table.has_key();
         if let Some(row) = totals.iter().position(|weight| *weight < 0 || (keyed && *weight > 1)) {
-            let rule = if keyed { "a table with a key holds each row once or not at all" } else { "a table has no negative weights" };
+            let rule = if keyed {
+                "a table with a key holds each row once or not at all"
+            } else {
+                "a table has no negative weights"
+            };
             return refuse(change.columns(), row, totals[row], rule);
         }
         if keyed {
             let starts = change.runs()?;
-            let DiffColumn::Weight(counts) = lookup_sums(change.key(), &starts, &self.current)?.swap_remove(0) else { return Ok(()) };
+            let DiffColumn::Weight(counts) =
+                lookup_sums(change.key(), &starts, &self.current)?.swap_remove(0)
+            else {
+                return Ok(());
+            };
             if let Some(run) = counts.iter().position(|count| *count > 1) {
                 return refuse(change.key(), starts[run] as usize, counts[run], "a key names one row");
             }
@@ -239,10 +281,19 @@ impl<'a> Fold<'a> {
     }
 
     fn duplicate(&self, keys: &[ArrayRef], row: usize) -> Result<EngineError, EngineError> {
-        Ok(EngineError::DuplicateKey { table: self.table.name.clone(), row, key: self.table.show_key(keys, row)? })
+        Ok(EngineError::DuplicateKey {
+            table: self.table.name.clone(),
+            row,
+            key: self.table.show_key(keys, row)?,
+        })
     }
 
-    fn not_found(&self, keys: &[ArrayRef], row: usize, kind: OperationKind) -> Result<EngineError, EngineError> {
+    fn not_found(
+        &self,
+        keys: &[ArrayRef],
+        row: usize,
+        kind: OperationKind,
+    ) -> Result<EngineError, EngineError> {
         let key = self.table.show_key(keys, row)?;
         Ok(EngineError::KeyNotFound { table: self.table.name.clone(), operation: kind.name(), row, key })
     }
@@ -260,9 +311,12 @@ impl Keyed {
     fn new(keys: &[ArrayRef], len: usize) -> Result<Self, TraceError> {
         let sorted = sort_rows(keys, len)?;
         let last = |place: &usize| place + 1 == len || !sorted.equal[place + 1];
-        let rows: UInt32Array = (0..len).filter(last).map(|place| sorted.rows[place]).collect::<Vec<_>>().into();
-        let repeated = (0..len).filter(|place| sorted.equal[*place]).map(|place| sorted.rows[place] as usize).min();
-        let keys = keys.iter().map(|column| Ok(take(column, &rows, None)?)).collect::<Result<_, TraceError>>()?;
+        let rows: UInt32Array =
+            (0..len).filter(last).map(|place| sorted.rows[place]).collect::<Vec<_>>().into();
+        let repeated =
+            (0..len).filter(|place| sorted.equal[*place]).map(|place| sorted.rows[place] as usize).min();
+        let keys =
+            keys.iter().map(|column| Ok(take(column, &rows, None)?)).collect::<Result<_, TraceError>>()?;
         Ok(Self { rows, keys, repeated })
     }
 }

@@ -46,7 +46,13 @@ pub(crate) fn consolidate_rows(batch: &ChangeBatch) -> Result<ChangeBatch, Trace
 /// their own. Either way nothing larger stays alive through a view or a slice.
 pub fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>, TraceError> {
     let all = is_identity(rows);
-    let choose = |column: &ArrayRef| if all && column.len() == rows.len() && is_tight(column) { Ok(Arc::clone(column)) } else { take(column, rows, None) };
+    let choose = |column: &ArrayRef| {
+        if all && column.len() == rows.len() && is_tight(column) {
+            Ok(Arc::clone(column))
+        } else {
+            take(column, rows, None)
+        }
+    };
     columns.iter().map(|column| Ok(compact(choose(column)?))).collect()
 }
 
@@ -56,7 +62,10 @@ fn is_identity(rows: &UInt32Array) -> bool {
 
 /// Whether an array is not a small part of the buffers it holds.
 fn is_tight(array: &ArrayRef) -> bool {
-    array.to_data().get_slice_memory_size().is_ok_and(|used| array.get_buffer_memory_size() <= 2 * used + 1024)
+    array
+        .to_data()
+        .get_slice_memory_size()
+        .is_ok_and(|used| array.get_buffer_memory_size() <= 2 * used + 1024)
 }
 
 /// Copies the bytes behind views when most of what they keep alive is not theirs, or lies in many pieces.
@@ -68,13 +77,21 @@ pub(crate) fn compact(array: ArrayRef) -> ArrayRef {
             let view = array.as_string_view();
             let buffers = view.data_buffers();
             let held = buffers.iter().map(|buffer| buffer.len()).sum();
-            if !buffers.is_empty() && wasteful(held, view.total_buffer_bytes_used(), buffers.len()) { Arc::new(view.gc()) } else { array }
+            if !buffers.is_empty() && wasteful(held, view.total_buffer_bytes_used(), buffers.len()) {
+                Arc::new(view.gc())
+            } else {
+                array
+            }
         }
         DataType::BinaryView => {
             let view = array.as_binary_view();
             let buffers = view.data_buffers();
             let held = buffers.iter().map(|buffer| buffer.len()).sum();
-            if !buffers.is_empty() && wasteful(held, view.total_buffer_bytes_used(), buffers.len()) { Arc::new(view.gc()) } else { array }
+            if !buffers.is_empty() && wasteful(held, view.total_buffer_bytes_used(), buffers.len()) {
+                Arc::new(view.gc())
+            } else {
+                array
+            }
         }
         _ => array,
     }
@@ -104,7 +121,8 @@ fn fold_weights(sorted: &Sorted, weights: &ScalarBuffer<i64>) -> Folded {
 fn fold_diffs(sorted: &Sorted, diffs: &[DiffColumn]) -> Folded {
     let len = sorted.rows.len();
     let mut rows = Vec::with_capacity(len);
-    let mut builders: Vec<DiffBuilder> = diffs.iter().map(|diff| DiffBuilder::new(diff.kind(), len.min(1 << 16))).collect();
+    let mut builders: Vec<DiffBuilder> =
+        diffs.iter().map(|diff| DiffBuilder::new(diff.kind(), len.min(1 << 16))).collect();
     let mut start = 0;
     while start < len {
         let mut end = start + 1;

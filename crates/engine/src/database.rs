@@ -143,7 +143,9 @@ impl Database {
                 self.discard(&[content.node()]);
             }
         }
-        self.discard(&[view.stream.node()]);
+        if self.tables.values().all(|table| table.stream != view.stream) {
+            self.discard(&[view.stream.node()]);
+        }
         Ok(())
     }
 
@@ -182,7 +184,7 @@ impl Database {
         Ok(StepChanges::new(self.version, changes.into_iter()))
     }
 
-    /// The rows of a view or table, consolidated; a row of weight n stands n times if `expand` asks for it.
+    /// The rows of a view or table with their weights, consolidated.
     pub fn snapshot(&mut self, name: &str) -> Result<ChangeBatch, EngineError> {
         if let Some(table) = self.tables.get(name) {
             let whole = self.trace_of(table.stream).consolidate()?;

@@ -135,3 +135,19 @@ fn unknown_columns_list_the_choices() {
     let error = t.filter(&col("y").gt(lit(1i64))).err().unwrap();
     assert_eq!(error.to_string(), "Column 'y' is not found. Existing columns: id, x");
 }
+
+#[test]
+fn dropping_a_view_of_a_plain_table_keeps_the_table() {
+    let (mut db, t) = database();
+    db.create_view("all", t.clone(), vec![]).unwrap();
+    db.apply(&[upsert(&[(1, 5)])]).unwrap();
+    assert_eq!(pairs(&mut db, "all"), vec![(1, 5)]);
+    db.drop_view("all").unwrap();
+    db.apply(&[upsert(&[(2, 6)])]).unwrap();
+    assert_eq!(pairs(&mut db, "t"), vec![(1, 5), (2, 6)]);
+    db.create_view("all", t, vec![]).unwrap();
+    assert!(matches!(db.drop_table("t"), Err(EngineError::InUse { .. })));
+    db.drop_view("all").unwrap();
+    db.drop_table("t").unwrap();
+    assert!(matches!(db.snapshot("t"), Err(EngineError::UnknownView { .. })));
+}

@@ -1,9 +1,5 @@
 //! Probing keys into a trace: what every join and aggregate does with its delta.
-#![expect(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "criterion generates public functions; a failing bench should stop"
-)]
+#![expect(clippy::unwrap_used, reason = "a failing bench should stop")]
 
 use arrow_schema::DataType::{Int64, Utf8View};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,9 +1,5 @@
 //! Feeding a spine: the amortised cost of a commit, merges included, for tiny and for middling batches.
-#![expect(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "criterion generates public functions; a failing bench should stop"
-)]
+#![expect(clippy::unwrap_used, reason = "a failing bench should stop")]
 
 use arrow_schema::DataType::Int64;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array, new_empty_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array, new_empty_array,
+};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
@@ -25,7 +27,11 @@ pub struct ChangeBatch {
 
 impl ChangeBatch {
     /// A batch of columns in normal form. Checks types and lengths.
-    pub fn try_new(schema: SchemaRef, columns: Vec<ArrayRef>, weights: ScalarBuffer<i64>) -> Result<Self, TraceError> {
+    pub fn try_new(
+        schema: SchemaRef,
+        columns: Vec<ArrayRef>,
+        weights: ScalarBuffer<i64>,
+    ) -> Result<Self, TraceError> {
         check_columns(&schema, &columns, weights.len())?;
         Ok(Self { schema, columns, weights })
     }
@@ -106,7 +112,8 @@ impl ChangeBatch {
 
     /// The rows at `indices`, in that order.
     pub fn take(&self, indices: &UInt32Array) -> Result<Self, TraceError> {
-        let columns = self.columns.iter().map(|column| take(column, indices, None)).collect::<Result<_, _>>()?;
+        let columns =
+            self.columns.iter().map(|column| take(column, indices, None)).collect::<Result<_, _>>()?;
         let weights = indices.values().iter().map(|row| self.weights[*row as usize]).collect::<Vec<_>>();
         Ok(Self { schema: Arc::clone(&self.schema), columns, weights: weights.into() })
     }
@@ -161,7 +168,8 @@ impl ChangeBatch {
 
     /// Bytes of memory of the columns and weights.
     pub fn bytes(&self) -> usize {
-        self.columns.iter().map(|column| column.get_array_memory_size()).sum::<usize>() + self.weights.len() * 8
+        self.columns.iter().map(|column| column.get_array_memory_size()).sum::<usize>()
+            + self.weights.len() * 8
     }
 
     pub(crate) fn unchecked(schema: SchemaRef, columns: Vec<ArrayRef>, weights: ScalarBuffer<i64>) -> Self {
@@ -169,7 +177,10 @@ impl ChangeBatch {
     }
 }
 
-fn filter_weights(weights: &ScalarBuffer<i64>, predicate: &FilterPredicate) -> Result<ScalarBuffer<i64>, TraceError> {
+fn filter_weights(
+    weights: &ScalarBuffer<i64>,
+    predicate: &FilterPredicate,
+) -> Result<ScalarBuffer<i64>, TraceError> {
     let array = Int64Array::new(weights.clone(), None);
     let kept = predicate.filter(&array)?;
     Ok(ScalarBuffer::from(kept.to_data().buffers()[0].clone()).slice(kept.to_data().offset(), kept.len()))
@@ -186,7 +197,11 @@ fn check_columns(schema: &SchemaRef, columns: &[ArrayRef], rows: usize) -> Resul
             return Err(TraceError::ColumnType { column: field.name().clone(), expected, found });
         }
         if column.len() != rows {
-            return Err(TraceError::ColumnLength { column: field.name().clone(), expected: rows, found: column.len() });
+            return Err(TraceError::ColumnLength {
+                column: field.name().clone(),
+                expected: rows,
+                found: column.len(),
+            });
         }
     }
     Ok(())

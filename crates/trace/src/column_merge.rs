@@ -1,21 +1,26 @@
 //! Merging one column of two batches along a list of picks.
 //!
-//! A pick names a row of the left or of the right batch. Fixed-width values are copied as plain words of their width, views as words with
-//! the number of their buffer moved; all other types go through Arrow's `interleave`.
-#![expect(unsafe_code, reason = "views that come from valid arrays are put together without validating every string again")]
+//! A pick names a row of the left or of the right batch. Fixed-width values are copied as plain words of their width, texts with their bytes
+//! (`view_merge.rs`), so that a merge can stop after any piece and has nothing large left to do at its end. Lists, structs and maps go through
+//! Arrow's `interleave` piece by piece, and the pieces are put together at the end.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryViewArray, StringViewArray, make_array};
-use arrow_buffer::{ArrowNativeType, Buffer, NullBufferBuilder, ScalarBuffer, i256};
-use arrow_data::{ArrayData, ByteView};
+use arrow_array::types::{BinaryViewType, StringViewType};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeBinaryArray};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder,
+    ScalarBuffer, i256,
+};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 
 use crate::TraceError;
-use crate::consolidate::compact;
+use crate::consolidate::shrink;
+use crate::fixed::{fixed_array, fixed_values};
+use crate::view_merge::ViewMerge;
 
 /// Set in a pick that names a row of the right batch.
 pub(crate) const RIGHT: u32 = 1 << 31;
@@ -35,7 +40,10 @@ enum Values {
     W64(Fixed<u64>),
     W128(Fixed<i128>),
     W256(Fixed<i256>),
-    Views(Fixed<u128>, Vec<Buffer>),
+    Bits { left: BooleanBuffer, right: BooleanBuffer, out: BooleanBufferBuilder },
+    Bytes { left: FixedSizeBinaryArray, right: FixedSizeBinaryArray, out: Vec<u8> },
+    Text(ViewMerge<StringViewType>),
+    Binary(ViewMerge<BinaryViewType>),
     Other(Vec<ArrayRef>),
 }
 
@@ -47,7 +55,7 @@ struct Fixed<T: ArrowNativeType> {
 
 impl<T: ArrowNativeType> Fixed<T> {
     fn new(left: &ArrayRef, right: &ArrayRef, capacity: usize) -> Self {
-        Self { left: values(left), right: values(right), out: Vec::with_capacity(capacity) }
+        Self { left: fixed_values(left), right: fixed_values(right), out: Vec::with_capacity(capacity) }
     }
 
     fn append(&mut self, picks: &[u32]) {
@@ -56,6 +64,11 @@ impl<T: ArrowNativeType> Fixed<T> {
             let source = if pick & RIGHT == 0 { left } else { right };
             source[(pick & !RIGHT) as usize]
         }));
+    }
+
+    fn finish(mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Option<ArrayRef> {
+        shrink(&mut self.out);
+        fixed_array(data_type, self.out, nulls)
     }
 }
 
@@ -71,10 +84,11 @@ impl ColumnMerge {
     }
 
     pub(crate) fn append(&mut self, picks: &[u32]) -> Result<(), TraceError> {
-        if let Some(nulls) = &mut self.nulls {
+        if let (Some(nulls), false) = (&mut self.nulls, matches!(self.values, Values::Other(_))) {
+            let (left, right) = (self.left.nulls(), self.right.nulls());
             for pick in picks {
-                let row = (pick & !RIGHT) as usize;
-                nulls.append(if pick & RIGHT == 0 { self.left.is_valid(row) } else { self.right.is_valid(row) });
+                let side = if pick & RIGHT == 0 { left } else { right };
+                nulls.append(side.is_none_or(|nulls| nulls.is_valid((pick & !RIGHT) as usize)));
             }
         }
         match &mut self.values {
@@ -84,39 +98,72 @@ impl ColumnMerge {
             Values::W64(fixed) => fixed.append(picks),
             Values::W128(fixed) => fixed.append(picks),
             Values::W256(fixed) => fixed.append(picks),
-            Values::Views(fixed, _) => fixed.append(picks),
+            Values::Bits { left, right, out } => {
+                let value = |pick: &u32| {
+                    if pick & RIGHT == 0 { &*left } else { &*right }.value((pick & !RIGHT) as usize)
+                };
+                picks.iter().for_each(|pick| out.append(value(pick)));
+            }
+            Values::Bytes { left, right, out } => {
+                let value = |pick: &u32| {
+                    if pick & RIGHT == 0 { &*left } else { &*right }.value((pick & !RIGHT) as usize)
+                };
+                picks.iter().for_each(|pick| out.extend_from_slice(value(pick)));
+            }
+            Values::Text(views) => views.append(picks),
+            Values::Binary(views) => views.append(picks),
             Values::Other(parts) => parts.push(interleave_picks(&self.left, &self.right, picks)?),
         }
         Ok(())
     }
 
     pub(crate) fn finish(mut self) -> Result<ArrayRef, TraceError> {
-        let data_type = self.left.data_type().clone();
+        let data_type = self.left.data_type();
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
-        let fixed = |len: usize, buffer: Buffer| -> Result<ArrayRef, TraceError> {
-            let data = ArrayData::builder(data_type.clone()).len(len).add_buffer(buffer).nulls(nulls.clone()).build()?;
-            Ok(make_array(data))
-        };
-        match self.values {
-            Values::W8(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::W16(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::W32(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::W64(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::W128(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::W256(f) => fixed(f.out.len(), Buffer::from_vec(f.out)),
-            Values::Views(f, buffers) => Ok(compact(finish_views(&data_type, f.out, buffers, nulls))),
+        let array = match self.values {
+            Values::W8(fixed) => fixed.finish(data_type, nulls),
+            Values::W16(fixed) => fixed.finish(data_type, nulls),
+            Values::W32(fixed) => fixed.finish(data_type, nulls),
+            Values::W64(fixed) => fixed.finish(data_type, nulls),
+            Values::W128(fixed) => fixed.finish(data_type, nulls),
+            Values::W256(fixed) => fixed.finish(data_type, nulls),
+            Values::Bits { mut out, .. } => {
+                Some(Arc::new(BooleanArray::new(out.finish(), nulls)) as ArrayRef)
+            }
+            Values::Bytes { left, out, .. } => {
+                let array = FixedSizeBinaryArray::try_new(left.value_length(), Buffer::from_vec(out), nulls)?;
+                Some(Arc::new(array) as ArrayRef)
+            }
+            Values::Text(views) => Some(views.finish(nulls)),
+            Values::Binary(views) => Some(views.finish(nulls)),
             Values::Other(parts) => {
                 let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
-                Ok(if parts.is_empty() { self.left.slice(0, 0) } else { concat(&parts)? })
+                Some(if parts.is_empty() { self.left.slice(0, 0) } else { concat(&parts)? })
             }
-        }
+        };
+        // A column whose width has been looked up has a type of that width.
+        Ok(array.unwrap_or_else(|| self.left.slice(0, 0)))
     }
 }
 
 impl Values {
     fn new(left: &ArrayRef, right: &ArrayRef, capacity: usize) -> Self {
         match left.data_type() {
-            DataType::Utf8View | DataType::BinaryView => Self::views(left, right, capacity),
+            DataType::Utf8View => {
+                Self::Text(ViewMerge::new(left.as_string_view(), right.as_string_view(), capacity))
+            }
+            DataType::BinaryView => {
+                Self::Binary(ViewMerge::new(left.as_binary_view(), right.as_binary_view(), capacity))
+            }
+            DataType::Boolean => {
+                let (left, right) = (left.as_boolean().values().clone(), right.as_boolean().values().clone());
+                Self::Bits { left, right, out: BooleanBufferBuilder::new(capacity) }
+            }
+            DataType::FixedSizeBinary(width) if *width > 0 => {
+                let (left, right) =
+                    (left.as_fixed_size_binary().clone(), right.as_fixed_size_binary().clone());
+                Self::Bytes { left, right, out: Vec::with_capacity(capacity * *width as usize) }
+            }
             data_type => match data_type.primitive_width() {
                 Some(1) => Self::W8(Fixed::new(left, right, capacity)),
                 Some(2) => Self::W16(Fixed::new(left, right, capacity)),
@@ -128,62 +175,10 @@ impl Values {
             },
         }
     }
-
-    /// The right side's views are moved once to the joint list of buffers; appending then copies words.
-    fn views(left: &ArrayRef, right: &ArrayRef, capacity: usize) -> Self {
-        let (left_views, mut buffers) = view_parts(left);
-        let (right_views, right_buffers) = view_parts(right);
-        let right_views = shift_views(&right_views, buffers.len() as u32);
-        buffers.extend(right_buffers);
-        Self::Views(Fixed { left: left_views, right: right_views, out: Vec::with_capacity(capacity) }, buffers)
-    }
-}
-
-fn values<T: ArrowNativeType>(array: &ArrayRef) -> ScalarBuffer<T> {
-    let data = array.to_data();
-    ScalarBuffer::new(data.buffers()[0].clone(), data.offset(), data.len())
-}
-
-fn view_parts(array: &ArrayRef) -> (ScalarBuffer<u128>, Vec<Buffer>) {
-    match array.data_type() {
-        DataType::Utf8View => {
-            let view = array.as_string_view();
-            (view.views().clone(), view.data_buffers().to_vec())
-        }
-        _ => {
-            let view = array.as_binary_view();
-            (view.views().clone(), view.data_buffers().to_vec())
-        }
-    }
-}
-
-fn shift_views(views: &ScalarBuffer<u128>, by: u32) -> ScalarBuffer<u128> {
-    const INLINE: u32 = 12;
-    if by == 0 {
-        return views.clone();
-    }
-    let shift = |view: &u128| {
-        if *view as u32 <= INLINE {
-            return *view;
-        }
-        let long = ByteView::from(*view);
-        long.with_buffer_index(long.buffer_index + by).as_u128()
-    };
-    views.iter().map(shift).collect::<Vec<_>>().into()
-}
-
-fn finish_views(data_type: &DataType, views: Vec<u128>, buffers: Vec<Buffer>, nulls: Option<arrow_buffer::NullBuffer>) -> ArrayRef {
-    // SAFETY: every view was copied from a valid array of this type, and its buffer number was moved by the number of buffers that the other
-    // array's list was put in front of; so each view names a range inside its own, unchanged buffer, and strings stay valid UTF-8.
-    unsafe {
-        match data_type {
-            DataType::Utf8View => Arc::new(StringViewArray::new_unchecked(views.into(), buffers, nulls)),
-            _ => Arc::new(BinaryViewArray::new_unchecked(views.into(), buffers, nulls)),
-        }
-    }
 }
 
 fn interleave_picks(left: &ArrayRef, right: &ArrayRef, picks: &[u32]) -> Result<ArrayRef, TraceError> {
-    let indices: Vec<(usize, usize)> = picks.iter().map(|pick| (usize::from(pick & RIGHT != 0), (pick & !RIGHT) as usize)).collect();
+    let indices: Vec<(usize, usize)> =
+        picks.iter().map(|pick| (usize::from(pick & RIGHT != 0), (pick & !RIGHT) as usize)).collect();
     Ok(interleave(&[left.as_ref(), right.as_ref()], &indices)?)
 }

@@ -66,14 +66,14 @@ impl BatchCursor {
 /// Walks groups over a list of batches. Comparators of pairs of batches are made when they are first needed, and kept.
 pub struct GroupCursor<'a> {
     batches: &'a [Arc<IndexedBatch>],
-    comparators: Vec<OnceCell<RowComparator<'a>>>,
+    /// By the first batch of the pair, then by the second.
+    comparators: Vec<OnceCell<Box<[OnceCell<RowComparator<'a>>]>>>,
 }
 
 impl<'a> GroupCursor<'a> {
     /// For the batches of a snapshot.
     pub fn new(batches: &'a [Arc<IndexedBatch>]) -> Self {
-        let comparators = (0..batches.len() * batches.len()).map(|_| OnceCell::new()).collect();
-        Self { batches, comparators }
+        Self { batches, comparators: batches.iter().map(|_| OnceCell::new()).collect() }
     }
 
     /// The rows in `ranges` (one range per batch) in order, each once, with its weight over all batches, none with weight zero.
@@ -85,7 +85,9 @@ impl<'a> GroupCursor<'a> {
 
     /// How two rows compare.
     pub fn compare(&self, a: (usize, u32), b: (usize, u32)) -> Result<Ordering, TraceError> {
-        let cell = &self.comparators[a.0 * self.batches.len() + b.0];
+        let row =
+            self.comparators[a.0].get_or_init(|| self.batches.iter().map(|_| OnceCell::new()).collect());
+        let cell = &row[b.0];
         if let Some(comparator) = cell.get() {
             return Ok(comparator.compare(a.1 as usize, b.1 as usize));
         }

@@ -8,6 +8,8 @@
 use arrow_buffer::{ScalarBuffer, i256};
 use tailrace_algebra::ExactSum;
 
+use crate::consolidate::shrink;
+
 /// The kind of a diff column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DiffKind {
@@ -135,9 +137,15 @@ impl DiffBuilder {
     /// Appends the sum of `column[rows]`, given as an iterator of row numbers of one column.
     pub(crate) fn push_sum(&mut self, column: &DiffColumn, rows: impl Iterator<Item = usize>) {
         match (self, column) {
-            (Self::Weight(out), DiffColumn::Weight(values)) => out.push(rows.map(|row| values[row]).fold(0, i64::wrapping_add)),
-            (Self::Sum(out), DiffColumn::Sum(values)) => out.push(rows.map(|row| values[row]).fold(0, i128::wrapping_add)),
-            (Self::Wide(out), DiffColumn::Wide(values)) => out.push(rows.map(|row| values[row]).fold(i256::ZERO, i256::wrapping_add)),
+            (Self::Weight(out), DiffColumn::Weight(values)) => {
+                out.push(rows.map(|row| values[row]).fold(0, i64::wrapping_add))
+            }
+            (Self::Sum(out), DiffColumn::Sum(values)) => {
+                out.push(rows.map(|row| values[row]).fold(0, i128::wrapping_add))
+            }
+            (Self::Wide(out), DiffColumn::Wide(values)) => {
+                out.push(rows.map(|row| values[row]).fold(i256::ZERO, i256::wrapping_add))
+            }
             (Self::Exact(out, sum), DiffColumn::Exact(values)) => {
                 sum.clear();
                 for row in rows {
@@ -152,7 +160,9 @@ impl DiffBuilder {
     /// Appends the sum of two rows of two columns.
     pub(crate) fn push_pair(&mut self, left: &DiffColumn, i: usize, right: &DiffColumn, j: usize) {
         match (self, left, right) {
-            (Self::Weight(out), DiffColumn::Weight(a), DiffColumn::Weight(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Weight(out), DiffColumn::Weight(a), DiffColumn::Weight(b)) => {
+                out.push(a[i].wrapping_add(b[j]))
+            }
             (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].wrapping_add(b[j])),
             (Self::Wide(out), DiffColumn::Wide(a), DiffColumn::Wide(b)) => out.push(a[i].wrapping_add(b[j])),
             (Self::Exact(out, sum), DiffColumn::Exact(a), DiffColumn::Exact(b)) => {
@@ -186,6 +196,12 @@ impl DiffBuilder {
         }
     }
 
+    /// The sum of absolute weights of the last `rows` rows; zero for other kinds.
+    pub(crate) fn last_mass(&self, rows: usize) -> i64 {
+        let Self::Weight(out) = self else { return 0 };
+        out[out.len() - rows..].iter().map(|weight| weight.abs()).sum()
+    }
+
     /// Takes the last row back.
     pub(crate) fn pop(&mut self) {
         match self {
@@ -201,22 +217,29 @@ impl DiffBuilder {
 
     pub(crate) fn finish(self) -> DiffColumn {
         match self {
-            Self::Weight(out) => DiffColumn::Weight(out.into()),
-            Self::Sum(out) => DiffColumn::Sum(out.into()),
-            Self::Wide(out) => DiffColumn::Wide(out.into()),
-            Self::Exact(out, _) => DiffColumn::Exact(out),
+            Self::Weight(out) => DiffColumn::Weight(tight(out).into()),
+            Self::Sum(out) => DiffColumn::Sum(tight(out).into()),
+            Self::Wide(out) => DiffColumn::Wide(tight(out).into()),
+            Self::Exact(out, _) => {
+                DiffColumn::Exact(ExactColumn { ends: tight(out.ends), bytes: tight(out.bytes) })
+            }
         }
     }
 }
 
 /// Appends the sum over ranges of rows of several columns of the builder's kind.
-pub(crate) fn sum_at<'a>(builder: &mut DiffBuilder, parts: impl Iterator<Item = (&'a DiffColumn, std::ops::Range<u32>)>) {
+pub(crate) fn sum_at<'a>(
+    builder: &mut DiffBuilder,
+    parts: impl Iterator<Item = (&'a DiffColumn, std::ops::Range<u32>)>,
+) {
     macro_rules! total {
         ($out:expr, $variant:path, $zero:expr, $add:path) => {{
             let mut total = $zero;
             for (column, rows) in parts {
                 if let $variant(values) = column {
-                    total = values[rows.start as usize..rows.end as usize].iter().fold(total, |sum, value| $add(sum, *value));
+                    total = values[rows.start as usize..rows.end as usize]
+                        .iter()
+                        .fold(total, |sum, value| $add(sum, *value));
                 }
             }
             $out.push(total);
@@ -236,6 +259,11 @@ pub(crate) fn sum_at<'a>(builder: &mut DiffBuilder, parts: impl Iterator<Item = 
             out.push(sum);
         }
     }
+}
+
+fn tight<T>(mut values: Vec<T>) -> Vec<T> {
+    shrink(&mut values);
+    values
 }
 
 /// Adds bytes that this module wrote itself or that were validated when they were read, so that they always decode.

@@ -35,7 +35,9 @@ pub enum TraceError {
         found: usize,
     },
     /// A type that no order is defined for.
-    #[error("column '{column}' of type {data_type} cannot be ordered: use a scalar, list, struct or map type")]
+    #[error(
+        "column '{column}' of type {data_type} cannot be ordered: use a scalar, list, struct or map type"
+    )]
     Unordered {
         /// The field's name.
         column: String,

@@ -10,7 +10,7 @@ use arrow_buffer::ScalarBuffer;
 use arrow_select::take::take;
 use tailrace_algebra::weight;
 
-use crate::consolidate::{fold, gather};
+use crate::consolidate::consolidate;
 use crate::locate::run_starts;
 use crate::{ChangeBatch, DiffColumn, Layout, TraceError};
 
@@ -27,7 +27,11 @@ pub struct IndexedBatch {
 
 impl IndexedBatch {
     /// Sorts and folds columns in the layout's order.
-    pub fn build(layout: &Arc<Layout>, columns: &[ArrayRef], diffs: &[DiffColumn]) -> Result<Self, TraceError> {
+    pub fn build(
+        layout: &Arc<Layout>,
+        columns: &[ArrayRef],
+        diffs: &[DiffColumn],
+    ) -> Result<Self, TraceError> {
         let len = diffs.first().map_or(0, DiffColumn::len);
         if len == 0 {
             return Ok(Self::empty(layout));
@@ -35,30 +39,51 @@ impl IndexedBatch {
         if len == 1 && is_settled(columns, diffs) {
             return Self::from_sorted(layout, columns.to_vec(), diffs.to_vec());
         }
-        let folded = fold(columns, diffs, len)?;
-        let columns = gather(columns, &folded.rows)?;
-        Self::from_sorted(layout, columns, folded.diffs)
+        let consolidated = consolidate(columns, diffs, len)?;
+        Self::from_sorted(layout, consolidated.columns, consolidated.diffs)
     }
 
     /// Sorts and folds the chosen columns of a change batch: the layout's i-th column is the batch's `columns[i]`-th.
-    pub fn from_changes(layout: &Arc<Layout>, changes: &ChangeBatch, columns: &[usize]) -> Result<Self, TraceError> {
+    pub fn from_changes(
+        layout: &Arc<Layout>,
+        changes: &ChangeBatch,
+        columns: &[usize],
+    ) -> Result<Self, TraceError> {
         let columns: Vec<ArrayRef> = columns.iter().map(|index| Arc::clone(changes.column(*index))).collect();
         Self::build(layout, &columns, &[DiffColumn::Weight(changes.weights().clone())])
     }
 
     /// Takes columns that are sorted and folded already. The caller vouches for the order.
-    pub fn from_sorted(layout: &Arc<Layout>, columns: Vec<ArrayRef>, diffs: Vec<DiffColumn>) -> Result<Self, TraceError> {
+    pub fn from_sorted(
+        layout: &Arc<Layout>,
+        columns: Vec<ArrayRef>,
+        diffs: Vec<DiffColumn>,
+    ) -> Result<Self, TraceError> {
         let Some(DiffColumn::Weight(weights)) = diffs.first() else {
             return Err(TraceError::ColumnCount { expected: layout.diffs().len(), found: diffs.len() });
         };
         let mass = weight::mass(weights).ok_or(TraceError::WeightOverflow)?;
+        Self::from_weighed(layout, columns, diffs, mass)
+    }
+
+    /// The same with the sum of absolute weights, which the caller has added up on the way.
+    pub(crate) fn from_weighed(
+        layout: &Arc<Layout>,
+        columns: Vec<ArrayRef>,
+        diffs: Vec<DiffColumn>,
+        mass: i64,
+    ) -> Result<Self, TraceError> {
+        let Some(DiffColumn::Weight(weights)) = diffs.first() else {
+            return Err(TraceError::ColumnCount { expected: layout.diffs().len(), found: diffs.len() });
+        };
         let weights = weights.clone();
         Ok(Self { layout: Arc::clone(layout), columns, diffs, weights, mass })
     }
 
     /// No rows.
     pub fn empty(layout: &Arc<Layout>) -> Self {
-        let columns = layout.schema().fields().iter().map(|field| new_empty_array(field.data_type())).collect();
+        let columns =
+            layout.schema().fields().iter().map(|field| new_empty_array(field.data_type())).collect();
         let diffs = layout.diffs().iter().map(|kind| DiffColumn::empty(*kind)).collect();
         Self { layout: Arc::clone(layout), columns, diffs, weights: Vec::new().into(), mass: 0 }
     }

@@ -21,7 +21,11 @@ impl Layout {
     }
 
     /// A layout whose rows also carry accumulators.
-    pub fn accumulators(schema: SchemaRef, key_len: usize, sums: Vec<DiffKind>) -> Result<Arc<Self>, TraceError> {
+    pub fn accumulators(
+        schema: SchemaRef,
+        key_len: usize,
+        sums: Vec<DiffKind>,
+    ) -> Result<Arc<Self>, TraceError> {
         check_ordered(&schema)?;
         let diffs = std::iter::once(DiffKind::Weight).chain(sums).collect();
         Ok(Arc::new(Self { schema, key_len, diffs }))

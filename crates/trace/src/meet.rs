@@ -10,8 +10,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 
-use crate::compare::{Lead, Leads, NoLead};
+use crate::compare::{Lead, Leads, with_leads};
 use crate::locate::gallop;
 use crate::{IndexedBatch, RowComparator, TraceError};
 
@@ -27,8 +28,11 @@ pub fn meet<E: From<TraceError>>(
     mut found: impl FnMut(usize, Range<u32>) -> Result<(), E>,
 ) -> Result<(), E> {
     let key = &target.columns()[..probe.len()];
-    if null_matches || !probe.iter().chain(key).any(|column| column.null_count() > 0) {
+    if null_matches || !probe.iter().chain(key).any(|column| column.logical_null_count() > 0) {
         return meet_all(probe, starts, key, target.len(), found);
+    }
+    if probe.iter().any(|column| column.data_type() == &DataType::Null) {
+        return Ok(());
     }
     let (skipped, cut) = (probe[0].null_count(), key[0].null_count());
     let first = starts.partition_point(|start| (*start as usize) < skipped);
@@ -59,12 +63,7 @@ fn meet_all<E: From<TraceError>>(
     let leads = Leads::of(probe.first(), key.first());
     let skip = usize::from(leads.exact());
     let rest = RowComparator::try_new(&probe[skip..], &key[skip..])?;
-    match leads {
-        Leads::I64(left, right) => intersect(left, right, &rest, starts, len, found),
-        Leads::I32(left, right) => intersect(left, right, &rest, starts, len, found),
-        Leads::View(left, right) => intersect(left, right, &rest, starts, len, found),
-        Leads::None => intersect(NoLead, NoLead, &rest, starts, len, found),
-    }
+    with_leads!(leads, |left, right| intersect(left, right, &rest, starts, len, found))
 }
 
 fn intersect<L: Lead, E>(

@@ -2,12 +2,13 @@
 //!
 //! Each piece first decides the order: a list of picks (row of the left or of the right batch) with the diffs of equal rows added and zero rows
 //! left out. Then every column is copied along the picks. So comparison and copying are two tight loops, and a merge can stop after any piece.
+//! The absolute weights of both batches together sum to less than 2^63, or the merge is refused; so no addition can overflow.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::column_merge::{ColumnMerge, RIGHT};
-use crate::compare::{Lead, Leads, NoLead};
+use crate::compare::{Lead, Leads, with_leads};
 use crate::diff::DiffBuilder;
 use crate::{DiffColumn, IndexedBatch, RowComparator, TraceError};
 
@@ -23,15 +24,31 @@ pub struct Merger {
     columns: Vec<ColumnMerge>,
     diffs: Vec<DiffBuilder>,
     picks: Vec<u32>,
+    /// The sum of absolute weights so far.
+    mass: i64,
 }
 
 impl Merger {
     /// Starts to merge `left` and `right`.
     pub fn new(left: Arc<IndexedBatch>, right: Arc<IndexedBatch>) -> Self {
         let capacity = left.len() + right.len();
-        let columns = left.columns().iter().zip(right.columns()).map(|(l, r)| ColumnMerge::new(l, r, capacity)).collect();
+        let columns = left
+            .columns()
+            .iter()
+            .zip(right.columns())
+            .map(|(l, r)| ColumnMerge::new(l, r, capacity))
+            .collect();
         let diffs = left.layout().diffs().iter().map(|kind| DiffBuilder::new(*kind, capacity)).collect();
-        Self { left, right, i: 0, j: 0, columns, diffs, picks: Vec::with_capacity(PIECE.min(capacity)) }
+        Self {
+            left,
+            right,
+            i: 0,
+            j: 0,
+            columns,
+            diffs,
+            picks: Vec::with_capacity(PIECE.min(capacity)),
+            mass: 0,
+        }
     }
 
     /// Merges two batches at once.
@@ -53,6 +70,7 @@ impl Merger {
 
     /// Looks at rows until the fuel is spent or none is left; true when done.
     pub fn work(&mut self, fuel: &mut usize) -> Result<bool, TraceError> {
+        self.left.mass().checked_add(self.right.mass()).ok_or(TraceError::WeightOverflow)?;
         let (left, right) = (Arc::clone(&self.left), Arc::clone(&self.right));
         let leads = Leads::of(left.columns().first(), right.columns().first());
         let skip = usize::from(leads.exact());
@@ -61,15 +79,11 @@ impl Merger {
             let before = self.remaining();
             let piece = PIECE.min(*fuel);
             self.picks.clear();
-            match &leads {
-                Leads::I64(l, r) => self.decide(*l, *r, &rest, piece),
-                Leads::I32(l, r) => self.decide(*l, *r, &rest, piece),
-                Leads::View(l, r) => self.decide(*l, *r, &rest, piece),
-                Leads::None => self.decide(NoLead, NoLead, &rest, piece),
-            }
+            with_leads!(leads, |left, right| self.decide(left, right, &rest, piece));
             for column in &mut self.columns {
                 column.append(&self.picks)?;
             }
+            self.mass += self.diffs.first().map_or(0, |weights| weights.last_mass(self.picks.len()));
             *fuel = fuel.saturating_sub(before - self.remaining());
         }
         Ok(self.remaining() == 0)
@@ -79,14 +93,15 @@ impl Merger {
     pub fn finish(self) -> Result<IndexedBatch, TraceError> {
         let columns = self.columns.into_iter().map(ColumnMerge::finish).collect::<Result<_, _>>()?;
         let diffs = self.diffs.into_iter().map(DiffBuilder::finish).collect();
-        IndexedBatch::from_sorted(self.left.layout(), columns, diffs)
+        IndexedBatch::from_weighed(self.left.layout(), columns, diffs, self.mass)
     }
 
     fn decide<L: Lead>(&mut self, left: L, right: L, rest: &RowComparator<'_>, piece: usize) {
         if let ([DiffBuilder::Weight(out)], [DiffColumn::Weight(a)], [DiffColumn::Weight(b)]) =
             (&mut self.diffs[..], self.left.diffs(), self.right.diffs())
         {
-            (self.i, self.j) = decide_weights(left, right, rest, (a, b), (self.i, self.j), piece, &mut self.picks, out);
+            (self.i, self.j) =
+                decide_weights(left, right, rest, (a, b), (self.i, self.j), piece, &mut self.picks, out);
         } else {
             self.decide_diffs(left, right, rest, piece);
         }
@@ -135,7 +150,13 @@ impl Merger {
 
 /// Which side comes next; None at the end of both.
 #[inline(always)]
-fn order<L: Lead>(left: L, right: L, rest: &RowComparator<'_>, i: (usize, usize), j: (usize, usize)) -> Option<Ordering> {
+fn order<L: Lead>(
+    left: L,
+    right: L,
+    rest: &RowComparator<'_>,
+    i: (usize, usize),
+    j: (usize, usize),
+) -> Option<Ordering> {
     match (i.0 < i.1, j.0 < j.1) {
         (true, true) => Some(left.at(i.0).cmp(&right.at(j.0)).then_with(|| rest.compare(i.0, j.0))),
         (true, false) => Some(Ordering::Less),
@@ -145,7 +166,10 @@ fn order<L: Lead>(left: L, right: L, rest: &RowComparator<'_>, i: (usize, usize)
 }
 
 /// The loop for rows with plain weights. When the words differ the next row is chosen without a branch, since which side is next is a coin toss.
-#[expect(clippy::too_many_arguments, reason = "one hot loop over plain slices, with nothing behind a pointer to self")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one hot loop over plain slices, with nothing behind a pointer to self"
+)]
 fn decide_weights<L: Lead>(
     left: L,
     right: L,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, make_array};
+use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use tailrace_algebra::float;
 
@@ -50,8 +51,7 @@ pub fn external_schema(schema: &Schema) -> SchemaRef {
 /// The column in normal form; shares its buffers wherever the representation allows.
 pub fn normal_array(array: &ArrayRef) -> Result<ArrayRef, TraceError> {
     let target = normal_type(array.data_type());
-    let array = cast_to(array, &target)?;
-    Ok(canonical_floats(&array))
+    canonical_floats(&cast_to(array, &target)?)
 }
 
 /// The column in external form.
@@ -66,29 +66,48 @@ fn cast_to(array: &ArrayRef, target: &DataType) -> Result<ArrayRef, TraceError> 
     Ok(arrow_cast::cast(array, target)?)
 }
 
-/// Rewrites the zeros and NaNs of a float column only if there is one to rewrite, so that clean columns keep their buffers.
-fn canonical_floats(array: &ArrayRef) -> ArrayRef {
+/// Rewrites the zeros and NaNs of floats, at every depth, only if there is one to rewrite, so that clean columns keep their buffers.
+fn canonical_floats(array: &ArrayRef) -> Result<ArrayRef, TraceError> {
     match array.data_type() {
         DataType::Float64 => {
-            let column = array.as_primitive::<Float64Type>();
             let dirty = |x: &f64| float::canonical(*x).to_bits() != x.to_bits();
-            if !column.values().iter().any(dirty) {
-                return Arc::clone(array);
-            }
-            let clean: PrimitiveArray<Float64Type> = column.unary(float::canonical);
-            Arc::new(clean)
+            Ok(rewritten::<Float64Type>(array, dirty, float::canonical))
         }
         DataType::Float32 => {
-            let column = array.as_primitive::<Float32Type>();
             let dirty = |x: &f32| float::canonical_f32(*x).to_bits() != x.to_bits();
-            if !column.values().iter().any(dirty) {
-                return Arc::clone(array);
-            }
-            let clean: PrimitiveArray<Float32Type> = column.unary(float::canonical_f32);
-            Arc::new(clean)
+            Ok(rewritten::<Float32Type>(array, dirty, float::canonical_f32))
         }
-        _ => Arc::clone(array),
+        data_type if data_type.is_nested() && holds_floats(data_type) => {
+            let data = array.to_data();
+            let child = |child: &ArrayData| Ok(canonical_floats(&make_array(child.clone()))?.to_data());
+            let children = data.child_data().iter().map(child).collect::<Result<_, TraceError>>()?;
+            Ok(make_array(data.into_builder().child_data(children).build()?))
+        }
+        _ => Ok(Arc::clone(array)),
     }
+}
+
+fn holds_floats(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Float32 | DataType::Float64 => true,
+        DataType::List(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => {
+            holds_floats(field.data_type())
+        }
+        DataType::Struct(fields) => fields.iter().any(|field| holds_floats(field.data_type())),
+        _ => false,
+    }
+}
+
+fn rewritten<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    dirty: impl Fn(&T::Native) -> bool,
+    canonical: impl Fn(T::Native) -> T::Native,
+) -> ArrayRef {
+    let column = array.as_primitive::<T>();
+    if !column.values().iter().any(dirty) {
+        return Arc::clone(array);
+    }
+    Arc::new(column.unary::<_, T>(canonical))
 }
 
 fn rewrite_schema(schema: &Schema, rewrite: fn(&DataType) -> DataType) -> SchemaRef {
@@ -105,7 +124,9 @@ fn descend(data_type: &DataType, rewrite: fn(&DataType) -> DataType) -> DataType
         DataType::List(field) => DataType::List(inner_field(field, rewrite)),
         DataType::FixedSizeList(field, size) => DataType::FixedSizeList(inner_field(field, rewrite), *size),
         DataType::Map(field, sorted) => DataType::Map(inner_field(field, rewrite), *sorted),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(|field| inner_field(field, rewrite)).collect()),
+        DataType::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|field| inner_field(field, rewrite)).collect())
+        }
         other => other.clone(),
     }
 }

@@ -7,7 +7,7 @@
 //! * No addition of weights can overflow: the absolute weights of all batches sum to less than 2^63, or staging is refused.
 //!
 //! # Why
-//! Layers stand oldest first. [`choose`] starts a merge of two neighbours when the older is at most twice the newer, so finished layers halve in
+//! Layers stand oldest first. [`choose`] starts a merge of two neighbours when the older is at most twice a newer one, so finished layers halve in
 //! size from old to new and there are at most log2(n) of them. A merge of layers of s rows starts when they have become neighbours, and
 //! the next merge that needs its result cannot start before about s more rows have come. Every commit of m rows gives each running merge
 //! 4 m rows of fuel, so it ends after s/4 rows, in time. Should it not (many tiny steps, huge ones in between), the commit that finds too many layers
@@ -34,16 +34,22 @@ pub enum Choice {
 }
 
 /// Chooses by the sizes of the layers, oldest first; None is a layer that is being merged.
+///
+/// Two neighbours may merge when the older of them is at most twice some newer layer. Of those, the pair with the fewest rows comes first, so that
+/// small layers in front of a large one are put together before the large one is copied.
 pub fn choose(layers: &[Option<usize>]) -> Choice {
+    let (mut best, mut fewest) = (Choice::Wait, MOST_ROWS + 1);
+    let mut largest_newer = 0;
     for older in (0..layers.len().saturating_sub(1)).rev() {
+        largest_newer = largest_newer.max(layers[older + 1].unwrap_or(0));
         if let (Some(old), Some(new)) = (layers[older], layers[older + 1])
-            && old <= 2 * new
-            && old + new <= MOST_ROWS
+            && old <= 2 * largest_newer
+            && old + new < fewest
         {
-            return Choice::Merge(older);
+            (best, fewest) = (Choice::Merge(older), old + new);
         }
     }
-    Choice::Wait
+    best
 }
 
 enum Layer {
@@ -57,19 +63,21 @@ pub struct Spine {
     layers: Vec<Layer>,
     staged: Vec<Arc<IndexedBatch>>,
     snapshot: Snapshot,
+    /// Rows that merges have looked at.
+    merged: u64,
 }
 
 impl Spine {
     /// An empty trace.
     pub fn new(layout: Arc<Layout>) -> Self {
         let snapshot = Snapshot::empty(&layout);
-        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot }
+        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot, merged: 0 }
     }
 
     /// A trace with the content of a snapshot.
     pub fn from_snapshot(snapshot: Snapshot) -> Self {
         let layers = snapshot.batches().iter().map(|batch| Layer::Whole(Arc::clone(batch))).collect();
-        Self { layout: Arc::clone(snapshot.layout()), layers, staged: Vec::new(), snapshot }
+        Self { layout: Arc::clone(snapshot.layout()), layers, staged: Vec::new(), snapshot, merged: 0 }
     }
 
     /// Columns, key and diffs.
@@ -146,6 +154,11 @@ impl Spine {
         self.snapshot.batches().iter().map(|batch| batch.bytes()).sum()
     }
 
+    /// Rows that merges have looked at since the trace was made: what the promise of bounded work is measured by.
+    pub fn merged_rows(&self) -> u64 {
+        self.merged
+    }
+
     fn batches(&self) -> impl Iterator<Item = &Arc<IndexedBatch>> {
         self.layers.iter().flat_map(|layer| match layer {
             Layer::Whole(batch) => vec![batch],
@@ -169,7 +182,10 @@ impl Spine {
     fn relieve(&mut self) {
         let bound = 2 * (usize::BITS - self.total().leading_zeros()) as usize + 4;
         while self.layers() > bound {
-            let Some(newest) = self.layers.iter().rposition(|layer| matches!(layer, Layer::Merging(_))) else { return };
+            let Some(newest) = self.layers.iter().rposition(|layer| matches!(layer, Layer::Merging(_)))
+            else {
+                return;
+            };
             self.advance(newest, usize::MAX);
             self.maintain(LEAST_FUEL);
         }
@@ -197,13 +213,19 @@ impl Spine {
 
     fn advance(&mut self, position: usize, fuel: usize) {
         let Layer::Merging(merger) = &mut self.layers[position] else { return };
+        let before = merger.remaining();
         let done = merger.work(&mut fuel.clone());
+        self.merged += (before - merger.remaining()) as u64;
         if !matches!(done, Ok(true)) && done.is_ok() {
             return;
         }
         // Take the merger out; its sources stay if it failed, which no batch of one layout can make it do.
         let sources = merger.sources().map(Arc::clone);
-        let Layer::Merging(merger) = std::mem::replace(&mut self.layers[position], Layer::Whole(Arc::clone(&sources[0]))) else { return };
+        let Layer::Merging(merger) =
+            std::mem::replace(&mut self.layers[position], Layer::Whole(Arc::clone(&sources[0])))
+        else {
+            return;
+        };
         match merger.finish() {
             Ok(merged) if done.is_ok() => self.layers[position] = Layer::Whole(Arc::new(merged)),
             _ => self.layers.insert(position + 1, Layer::Whole(Arc::clone(&sources[1]))),

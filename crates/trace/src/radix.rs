@@ -1,0 +1,77 @@
+//! Radix sort of packed words by some of their bits, from the lowest digit to the highest.
+//!
+//! Each pass deals the words out by one digit and keeps the order of words with equal digits, so after the last pass they are ordered by all digits, and
+//! words that agree in them stand as they stood before. A pass reads and writes every word once and compares nothing: with the few bits that
+//! range-compressed keys need it beats a comparison sort several times over. With many bits it does not, and says so.
+
+/// Bits of a digit at most: the counters of a pass stay in the nearest cache.
+const MOST_BITS: u32 = 11;
+/// More passes than this cost as much as comparing.
+const MOST_PASSES: u32 = 4;
+/// Fewer words than this are sorted faster by comparing.
+const LEAST_WORDS: usize = 2048;
+
+/// Sorts words by the `bits` bits above `from`, stable. Returns false, and does nothing, where comparing words is faster.
+pub(crate) fn radix_sort<W: Copy + Default>(
+    words: &mut Vec<W>,
+    from: u32,
+    bits: u32,
+    shifted: impl Fn(W, u32) -> usize,
+) -> bool {
+    let passes = bits.div_ceil(MOST_BITS);
+    if words.len() < LEAST_WORDS || passes > MOST_PASSES {
+        return false;
+    }
+    let mut dealt = vec![W::default(); if passes == 0 { 0 } else { words.len() }];
+    for pass in 0..passes {
+        let (low, high) = (bits * pass / passes, bits * (pass + 1) / passes);
+        let mask = (1 << (high - low)) - 1;
+        deal(words, &mut dealt, mask, |word| shifted(word, from + low) & mask);
+        std::mem::swap(words, &mut dealt);
+    }
+    true
+}
+
+/// Copies the words, ordered by a digit.
+fn deal<W: Copy>(words: &[W], dealt: &mut [W], greatest: usize, digit: impl Fn(W) -> usize) {
+    let mut places = vec![0_u32; greatest + 2];
+    words.iter().for_each(|word| places[digit(*word) + 1] += 1);
+    (1..places.len()).for_each(|place| places[place] += places[place - 1]);
+    for word in words {
+        let place = &mut places[digit(*word)];
+        dealt[*place as usize] = *word;
+        *place += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::radix_sort;
+
+    fn random(seed: u64) -> impl Iterator<Item = u64> {
+        let step =
+            |state: &u64| Some((state ^ (state << 13)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+        std::iter::successors(Some(seed), step)
+    }
+
+    #[test]
+    fn prop_radix_sort_is_a_stable_sort() {
+        for bits in 0..=44 {
+            let mask = (1_u64 << bits) - 1;
+            let mut words: Vec<u64> =
+                random(bits + 1).take(5000).map(|word| word & ((mask << 12) | 0xfff)).collect();
+            let mut expected = words.clone();
+            expected.sort_by_key(|word| word >> 12);
+            assert!(radix_sort(&mut words, 12, bits as u32, |word, by| (word >> by) as usize));
+            assert_eq!(words, expected, "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn it_leaves_few_words_and_many_bits_to_others() {
+        let mut words: Vec<u64> = random(3).take(5000).collect();
+        assert!(!radix_sort(&mut words.clone(), 0, 64, |word, by| (word >> by) as usize));
+        words.truncate(100);
+        assert!(!radix_sort(&mut words, 0, 8, |word, by| (word >> by) as usize));
+    }
+}

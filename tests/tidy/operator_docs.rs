@@ -21,7 +21,7 @@ const NOT_OPERATORS: [&str; 12] = [
     "nested/history.rs",
     "nested/iteration.rs",
     "nested/recursion.rs",
-    "nested/tiers.rs",
+    "nested/step_sums.rs",
     "pairs.rs",
     "row_weights.rs",
     "scalar.rs",

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a measurement may stop at the first surprise")]
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -58,20 +58,20 @@ fn measure(name: &str, mut program: Program, edges: &[(i64, i64)], depth: i64) {
     let rows = program.step(&[(0, 0)], edges, 1);
     let recompute = busy() - start;
     let edge = [(depth - 2, depth - 1)];
+    let rounds = std::env::var("ROUNDS").map_or(20, |rounds| rounds.parse().unwrap());
+    let (before, nodes) = (program.iterations(), program.nodes());
     let mut best = Duration::MAX;
-    let mut iterations = 0;
-    for round in 0..10 {
-        let before = program.iterations();
-        let start = busy();
+    for round in 0..rounds {
+        let start = Instant::now();
         program.step(&[], &edge, if round % 2 == 0 { -1 } else { 1 });
-        best = best.min(busy() - start);
-        iterations = program.iterations() - before;
+        best = best.min(start.elapsed());
     }
+    let iterations = (program.iterations() - before) / rounds;
     let (whole, change) = (recompute.as_secs_f64() * 1e3, best.as_secs_f64() * 1e3);
     let each = change * 1e3 / iterations as f64;
     println!("{name:26} {rows:>7} {whole:>10.1} {change:>11.3} {:>9.0} {iterations:>9} {each:>9.1}", whole / change);
     if std::env::var_os("NODES").is_some() {
-        program.report();
+        program.report(&nodes);
     }
 }
 
@@ -135,9 +135,12 @@ impl Program {
         self.nodes().iter().filter(|node| node.0 == "distinct").map(|node| node.1).sum()
     }
 
-    fn report(&self) {
-        for (name, evaluations, time) in self.nodes() {
-            println!("    {name:12} {evaluations:>8} evaluations {:>8.2} us each", time.as_secs_f64() * 1e6 / evaluations.max(1) as f64);
+    /// What the nodes took since `before`.
+    fn report(&self, before: &[(String, u64, Duration)]) {
+        for ((name, evaluations, time), (_, earlier, spent)) in self.nodes().into_iter().zip(before) {
+            let (evaluations, time) = (evaluations - earlier, time - *spent);
+            let each = time.as_secs_f64() * 1e6 / evaluations.max(1) as f64;
+            println!("    {name:12} {evaluations:>8} evaluations {each:>8.2} us each");
         }
     }
 }

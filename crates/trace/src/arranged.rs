@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::{IndexedBatch, Snapshot};
+use crate::{IndexedBatch, Recent, Snapshot};
 
 /// A sorted delta and the trace before it.
 #[derive(Clone, Debug)]
@@ -39,8 +39,8 @@ pub struct TimedArranged {
     pub delta: Arc<IndexedBatch>,
     /// All changes of earlier steps, with their iterations.
     pub past: Snapshot,
-    /// The changes of earlier iterations of this step, with their iterations.
-    pub current: Snapshot,
+    /// The changes of this step.
+    pub current: Recent,
 }
 
 impl TimedArranged {

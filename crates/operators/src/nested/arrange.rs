@@ -2,8 +2,8 @@
 //!
 //! **Computes** its input, ordered by key and then value.
 //!
-//! **Delta rule.** Linear: `index(δ)`. With it go the changes of all earlier steps and those of earlier iterations of this step, each row with
-//! its iteration as the last column, so that a reader knows when what it meets happened.
+//! **Delta rule.** Linear: `index(δ)`. With it go the changes of all earlier steps, each row with its iteration as the last column, so that a reader
+//! knows when what it meets happened, and those of earlier iterations of this step.
 //!
 //! **State kept**: the rows in the layout's columns with their iterations, added up over steps.
 //!
@@ -32,7 +32,7 @@ impl TimedArrange {
     }
 
     fn arranged(&self, delta: Arc<IndexedBatch>) -> Value {
-        let (past, current) = (self.history.past().clone(), self.history.current_snapshot());
+        let (past, current) = (self.history.past().clone(), self.history.current().clone());
         TimedArranged { delta, past, current }.into()
     }
 }
@@ -78,9 +78,8 @@ impl UnaryOperator for TimedArrange {
     fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
         let at = iteration::now(ctx)?;
         let delta = self.history.index(input.as_changes()?, &self.columns)?;
-        let arranged = self.arranged(Arc::clone(&delta));
         self.history.add(&delta, at)?;
-        Ok(arranged)
+        Ok(self.arranged(delta))
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {

@@ -1,7 +1,7 @@
 //! History: the rows of a stream inside a nested scope, each with the iteration of its change.
 //!
 //! **Promise.** `past` is the sum over all earlier steps, `current` what this step added so far; a commit makes it past, a rollback forgets
-//! it. Within a batch the changes of one row stand together, by iteration. No sum of weights over both overflows.
+//! it. Within a batch of the past the changes of one row stand together, by iteration. No sum of weights over both overflows.
 //!
 //! **Why steps are collapsed.** Every rule needs the past as contents: at iteration `i`, the rows whose iteration is at most `i`. In which step they
 //! came is never asked, so their weights add up over steps, and a row that came and went leaves nothing.
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_buffer::ScalarBuffer;
 use tailrace_circuit::{OperatorError, StateSize};
-use tailrace_trace::{ChangeBatch, DiffColumn, IndexedBatch, Layout, Snapshot, Spine, TraceError};
+use tailrace_trace::{ChangeBatch, DiffColumn, IndexedBatch, Layout, Recent, Snapshot, Spine, TraceError};
 
-use super::iteration;
-use super::tiers::Tiers;
 use crate::state;
 
 /// Rows with iterations.
 pub(crate) struct History {
     rows: Arc<Layout>,
     past: Spine,
-    current: Tiers,
+    current: Recent,
+    /// The sum of the absolute weights of the current changes.
+    mass: i64,
     /// A change of no rows.
     nothing: Arc<IndexedBatch>,
 }
@@ -29,8 +29,8 @@ pub(crate) struct History {
 impl History {
     /// Of rows of this layout; the iteration is put behind its columns.
     pub(crate) fn new(rows: Arc<Layout>) -> Self {
-        let past = Spine::new(rows.timed());
-        Self { past, current: Tiers::default(), nothing: Arc::new(IndexedBatch::empty(&rows)), rows }
+        let (past, nothing) = (Spine::new(rows.timed()), Arc::new(IndexedBatch::empty(&rows)));
+        Self { rows, past, current: Recent::default(), mass: 0, nothing }
     }
 
     /// The layout of the rows, without iteration.
@@ -64,36 +64,30 @@ impl History {
     }
 
     /// Adds the change of iteration `at` to this step.
-    pub(crate) fn add(&mut self, delta: &IndexedBatch, at: i32) -> Result<(), TraceError> {
+    pub(crate) fn add(&mut self, delta: &Arc<IndexedBatch>, at: i32) -> Result<(), TraceError> {
         if delta.is_empty() {
             return Ok(());
         }
-        let mass = self.current.mass().checked_add(delta.mass()).ok_or(TraceError::WeightOverflow)?;
+        let mass = self.mass.checked_add(delta.mass()).ok_or(TraceError::WeightOverflow)?;
         self.past.admit(mass)?;
-        let mut columns = Vec::with_capacity(delta.columns().len() + 1);
-        columns.extend_from_slice(delta.columns());
-        columns.push(iteration::column(at, delta.len()));
-        let timed = IndexedBatch::from_sorted(self.past.layout(), columns, delta.diffs().to_vec())?;
-        self.current.push(Arc::new(timed))
+        self.mass = mass;
+        self.current.push(at, Arc::clone(delta));
+        Ok(())
     }
 
-    /// The changes of all earlier steps.
+    /// The changes of all earlier steps, with their iterations.
     pub(crate) fn past(&self) -> &Snapshot {
         self.past.snapshot()
     }
 
-    /// The changes of this step so far.
-    pub(crate) fn current(&self) -> &[Arc<IndexedBatch>] {
-        self.current.batches()
-    }
-
-    /// The changes of this step so far, to be handed out.
-    pub(crate) fn current_snapshot(&self) -> Snapshot {
-        Snapshot::new(Arc::clone(self.past.layout()), self.current().to_vec())
+    /// The changes of this step.
+    pub(crate) fn current(&self) -> &Recent {
+        &self.current
     }
 
     pub(crate) fn commit(&mut self) {
-        for batch in self.current.drain() {
+        self.mass = 0;
+        for batch in self.current.drain(self.past.layout()) {
             let staged = self.past.stage(batch);
             debug_assert!(staged.is_ok(), "the mass was admitted when the rows came");
         }
@@ -101,6 +95,7 @@ impl History {
     }
 
     pub(crate) fn rollback(&mut self) {
+        self.mass = 0;
         self.current.clear();
     }
 

@@ -1,10 +1,7 @@
 //! The iteration as the value of a column: 32 bits with sign, which is what the columns of traces compare fastest.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int32Array};
 use tailrace_algebra::Iteration;
 use tailrace_circuit::{Context, OperatorError};
 use tailrace_trace::IndexedBatch;
@@ -24,11 +21,6 @@ pub(crate) fn now(ctx: &Context<'_>) -> Result<i32, OperatorError> {
 /// The value of a column as an iteration.
 pub(crate) fn iteration(at: i32) -> Iteration {
     Iteration(at.unsigned_abs())
-}
-
-/// A column that says `at` in each of `len` rows.
-pub(crate) fn column(at: i32, len: usize) -> ArrayRef {
-    Arc::new(Int32Array::from_value(at, len))
 }
 
 /// The iterations of the rows of a batch in a timed layout.

@@ -27,7 +27,7 @@ use arrow_array::{Array, UInt32Array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use tailrace_algebra::Iteration;
 use tailrace_circuit::{BinaryOperator, Context, Input, Moment, Operator, OperatorError, Value};
-use tailrace_trace::{ChangeBatch, IndexedBatch, TimedArranged, TraceError};
+use tailrace_trace::{ChangeBatch, IndexedBatch, Recent, TimedArranged, TraceError};
 
 use super::iteration;
 use crate::filter::conjunction_label;
@@ -51,7 +51,16 @@ struct Seen<'a> {
     past: &'a [Arc<IndexedBatch>],
     /// Whether rows of the past carry their iteration.
     timed: bool,
-    current: &'a [Arc<IndexedBatch>],
+    current: Current<'a>,
+}
+
+/// Where the changes of earlier iterations of this step are.
+enum Current<'a> {
+    /// There are none.
+    Nowhere,
+    /// All of iteration 0.
+    Held(&'a Arc<IndexedBatch>),
+    Recent(&'a Recent),
 }
 
 impl TimedJoin {
@@ -70,15 +79,16 @@ impl TimedJoin {
         ctx: &Context<'_>,
         now: &mut Vec<ChangeBatch>,
     ) -> Result<(), OperatorError> {
-        let starts = delta.runs()?;
+        let (at, starts) = (iteration::now(ctx)?, delta.runs()?);
         let untimed = if other.timed { &[] } else { other.past };
-        let present = untimed.iter().chain(other.current).map(|batch| &**batch).chain(new);
+        let current = other.current.before(at)?;
+        let present = untimed.iter().chain(&current).map(|batch| &**batch).chain(new);
         now.extend(pairs(&self.spec, side, delta, &starts, present, ctx)?);
         let Some(first) = other.past.first().filter(|_| other.timed) else { return Ok(()) };
         let spec = self.timed[side as usize].get_or_insert_with(|| timed(&self.spec, side, first));
         let past = other.past.iter().map(|batch| &**batch);
         for part in pairs(spec, side, delta, &starts, past, ctx)? {
-            self.sort_out(&part, iteration::now(ctx)?, now)?;
+            self.sort_out(&part, at, now)?;
         }
         Ok(())
     }
@@ -159,17 +169,27 @@ impl<'a> Seen<'a> {
     fn at(at: i32, value: &'a Value) -> Result<Self, OperatorError> {
         let Value::Indexed(held) = value else {
             let TimedArranged { delta, past, current } = value.as_timed()?;
-            let (past, current) = (past.batches(), current.batches());
-            return Ok(Self { delta, new: true, past, timed: true, current });
+            let current = Current::Recent(current);
+            return Ok(Self { delta, new: true, past: past.batches(), timed: true, current });
         };
         let (new, past) = (at == 0, held.before.batches());
-        let current = if new { &[] } else { std::slice::from_ref(&held.delta) };
+        let current = if new { Current::Nowhere } else { Current::Held(&held.delta) };
         Ok(Self { delta: &held.delta, new, past, timed: false, current })
     }
 
     /// The rows that are new at this iteration.
     fn change(&self) -> Option<&'a IndexedBatch> {
         (self.new && !self.delta.is_empty()).then_some(self.delta)
+    }
+}
+
+impl Current<'_> {
+    fn before(&self, at: i32) -> Result<Vec<Arc<IndexedBatch>>, TraceError> {
+        match self {
+            Current::Nowhere => Ok(Vec::new()),
+            Current::Held(delta) => Ok(vec![Arc::clone(delta)]),
+            Current::Recent(recent) => recent.before(at),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ mod join;
 mod recursion;
 mod reduce;
 mod row_weights;
-mod tiers;
+mod step_sums;
 
 pub use arrange::TimedArrange;
 pub use join::TimedJoin;

@@ -107,7 +107,7 @@ impl TimedReduce {
         let starts: Vec<u32> = (0..=touched.len() as u32).collect();
         let mut gathered = Gathered::default();
         let mut known = vec![false; touched.len()];
-        for batch in self.history.current() {
+        for batch in &self.history.current().before(at)? {
             let mut rows = Vec::new();
             meet(touched.columns(), &starts, batch, true, |key, found| {
                 known[key] = true;

@@ -27,6 +27,7 @@ use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, Snapshot, TraceError, me
 use super::agenda::Agenda;
 use super::history::History;
 use super::iteration;
+use super::step_sums::StepSums;
 use crate::gather::{gather, share};
 
 /// One of each row of positive weight, in a nested scope.
@@ -72,6 +73,8 @@ impl RowRule for PositiveRule {
 pub struct TimedRowWeights<R> {
     columns: Vec<usize>,
     history: History,
+    /// The weight of each row in this step so far.
+    step: StepSums,
     agenda: Agenda,
     rule: PhantomData<R>,
 }
@@ -93,31 +96,31 @@ impl<R: RowRule> TimedRowWeights<R> {
     /// For rows of this schema.
     pub fn new(schema: &SchemaRef) -> Result<Self, TraceError> {
         let width = schema.fields().len();
-        Ok(Self::of(History::new(Layout::rows(Arc::clone(schema), width)?)))
-    }
-
-    fn of(history: History) -> Self {
-        let columns = (0..history.rows().key_len()).collect();
-        Self { columns, history, agenda: Agenda::default(), rule: PhantomData }
+        let history = History::new(Layout::rows(Arc::clone(schema), width)?);
+        let step = StepSums::new(schema)?;
+        Ok(Self { columns: (0..width).collect(), history, step, agenda: Agenda::default(), rule: PhantomData })
     }
 
     /// The weights of the touched rows, and the later visits that they need.
     fn weigh(
-        &self,
-        touched: &IndexedBatch,
-        delta: &IndexedBatch,
+        &mut self,
+        touched: &Arc<IndexedBatch>,
+        delta: &Arc<IndexedBatch>,
         at: i32,
     ) -> Result<(Vec<Weights>, Vec<(i32, u32)>), TraceError> {
         let starts: Vec<u32> = (0..=touched.len() as u32).collect();
         let mut weights = vec![Weights::default(); touched.len()];
-        let mut visits = Vec::new();
-        each_row(touched, &starts, delta, |row, _, weight| weights[row].step_now += weight)?;
-        for batch in self.history.current() {
-            each_row(touched, &starts, batch, |row, _, weight| {
-                weights[row].step_before += weight;
-                weights[row].known = true;
-            })?;
+        if Arc::ptr_eq(touched, delta) {
+            weights.iter_mut().zip(delta.weights()).for_each(|(row, weight)| row.step_now = *weight);
+        } else {
+            each_row(touched, &starts, delta, |row, _, weight| weights[row].step_now = weight)?;
         }
+        self.step.add(touched.columns(), touched.len(), |row, before| {
+            weights[row].step_before = before.unwrap_or_default();
+            weights[row].known = before.is_some();
+            weights[row].step_now
+        })?;
+        let mut visits = Vec::new();
         for batch in self.history.past().batches() {
             let iterations = iteration::of(batch);
             each_row(touched, &starts, batch, |row, other, weight| match iterations[other] {
@@ -172,11 +175,13 @@ impl<R: RowRule> Operator for TimedRowWeights<R> {
 
     fn commit(&mut self) {
         self.agenda.clear();
+        self.step.clear();
         self.history.commit();
     }
 
     fn rollback(&mut self) {
         self.agenda.clear();
+        self.step.clear();
         self.history.rollback();
     }
 
@@ -205,7 +210,13 @@ impl<R: RowRule> UnaryOperator for TimedRowWeights<R> {
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {
-        Box::new(Self::of(self.history.fresh()))
+        Box::new(Self {
+            columns: self.columns.clone(),
+            history: self.history.fresh(),
+            step: self.step.fresh(),
+            agenda: Agenda::default(),
+            rule: PhantomData,
+        })
     }
 }
 

@@ -8,6 +8,10 @@ use arrow_array::{ArrayRef, Int64Array, StringViewArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tailrace_trace::{ChangeBatch, DiffColumn, IndexedBatch, Layout, TraceError};
 
+/// The allocator of the Python module, so that figures here are figures there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Rows of the large inputs.
 pub const MILLION: usize = 1_000_000;
 

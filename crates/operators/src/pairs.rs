@@ -63,13 +63,9 @@ impl<'a> Pairs<'a> {
         ctx: &Context<'_>,
     ) -> Result<(), OperatorError> {
         let exact = self.delta.mass().checked_mul(batch.mass()).is_some();
-        let expected = self.delta.len().min(batch.len()).min(self.limit);
         let delta = self.delta;
         meet(delta.key(), starts, batch, self.spec.null_matches, |run, rows| {
             let delta_run = starts[run]..starts[run + 1];
-            if self.weights.capacity() == 0 {
-                self.reserve(expected);
-            }
             if exact {
                 self.multiply(delta_run, batch, rows)
             } else {
@@ -92,25 +88,9 @@ impl<'a> Pairs<'a> {
         Ok(self.done)
     }
 
-    /// Adds all pairs of two runs, whose products are known to fit. Most runs have one row.
+    /// Adds all pairs of two runs, whose products are known to fit.
     #[inline]
     fn multiply(&mut self, delta_run: Range<u32>, batch: &IndexedBatch, rows: Range<u32>) {
-        if delta_run.len() == 1 && rows.len() == 1 {
-            self.push(delta_run.start, batch, rows.start);
-        } else {
-            self.multiply_runs(delta_run, batch, rows);
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, row: u32, batch: &IndexedBatch, other: u32) {
-        self.delta_rows.push(row);
-        self.batch_rows.push(other);
-        let (weight, factor) = (batch.weights()[other as usize], self.delta.weights()[row as usize]);
-        self.weights.push(weight.wrapping_mul(factor));
-    }
-
-    fn multiply_runs(&mut self, delta_run: Range<u32>, batch: &IndexedBatch, rows: Range<u32>) {
         let weights = &batch.weights()[rows.start as usize..rows.end as usize];
         for row in delta_run {
             let factor = self.delta.weights()[row as usize];
@@ -134,13 +114,6 @@ impl<'a> Pairs<'a> {
         }
         self.multiply(delta_run, batch, rows);
         Ok(())
-    }
-
-    /// Makes room once it is known that there is a pair: a foreign key finds about one for each row of the smaller side.
-    fn reserve(&mut self, pairs: usize) {
-        self.delta_rows.reserve(pairs);
-        self.batch_rows.reserve(pairs);
-        self.weights.reserve(pairs);
     }
 
     /// Notes that the pairs since the last note come from `batch`.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::{Schema, SchemaRef};
-use tailrace_circuit::{Circuit, GraphOptions, Interrupt, NodeId, StreamId, Value};
+use tailrace_circuit::{Circuit, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
 use tailrace_operators::TableSource;
 use tailrace_sql::{Lowered, Lowering, Plan, PlanKind};
-use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, Snapshot, normal_schema};
+use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
 
 use crate::fold::Fold;
 use crate::table::{Table, kept_layout};
@@ -187,12 +187,12 @@ impl Database {
     /// The rows of a view or table with their weights, consolidated.
     pub fn snapshot(&mut self, name: &str) -> Result<ChangeBatch, EngineError> {
         if let Some(table) = self.tables.get(name) {
-            let whole = self.trace_of(table.stream).consolidate()?;
+            let whole = self.trace_of(table.stream)?.consolidate()?;
             return Ok(table.changes_of(&whole));
         }
         let content = self.content(name)?;
         let view = self.known_view(name)?;
-        let whole = self.trace_of(content).consolidate()?;
+        let whole = self.trace_of(content)?.consolidate()?;
         Ok(in_order_of(&whole, view.plan.schema()))
     }
 
@@ -219,7 +219,7 @@ impl Database {
             let place = match folds.iter().position(|(known, _)| std::ptr::eq(*known, table)) {
                 Some(place) => place,
                 None => {
-                    folds.push((table, Fold::new(table, self.trace_of(table.stream))));
+                    folds.push((table, Fold::new(table, self.trace_of(table.stream)?)));
                     folds.len() - 1
                 }
             };
@@ -272,9 +272,9 @@ impl Database {
     }
 
     /// The trace that the node behind a stream keeps.
-    fn trace_of(&self, stream: StreamId) -> Snapshot {
+    fn trace_of(&self, stream: StreamId) -> Result<Snapshot, EngineError> {
         let kept = self.circuit.view(stream.node()).and_then(|node| node.snapshots().into_iter().next());
-        kept.unwrap_or_else(|| Snapshot::empty(&empty_layout()))
+        kept.ok_or(EngineError::Graph(GraphError::UnknownStream { stream }))
     }
 
     fn known_table(&self, name: &str) -> Result<&Table, EngineError> {
@@ -314,12 +314,6 @@ fn in_order_of(batch: &IndexedBatch, schema: &SchemaRef) -> ChangeBatch {
     let mut places = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, column)| places[*column] = place);
     batch.to_changes().project(&places, Arc::clone(schema))
-}
-
-fn empty_layout() -> Arc<Layout> {
-    static EMPTY: std::sync::OnceLock<Arc<Layout>> = std::sync::OnceLock::new();
-    let layout = EMPTY.get_or_init(|| Layout::rows(Arc::new(Schema::empty()), 0).unwrap_or_else(|_| unreachable!()));
-    Arc::clone(layout)
 }
 
 fn metrics_of(node: &tailrace_circuit::NodeView<'_>) -> OperatorMetrics {

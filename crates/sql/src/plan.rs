@@ -46,6 +46,7 @@ pub struct RelationId(u64);
 pub type Observer = Arc<tailrace_operators::InspectFn>;
 
 /// What a node does.
+#[expect(missing_docs, reason = "each variant says what it does with its fields, whose names say what they are")]
 pub enum PlanKind {
     /// A table of the database.
     Table(String),

@@ -32,10 +32,8 @@ def _points(count: int) -> pa.Table:
     return pa.table({"id": rng.permutation(count), "x": rng.integers(0, 1000, count)})
 
 
-def test_another_thread_runs_while_the_engine_works(db: tr.Database) -> None:
-    points = db.table(Point)
-    db.create_view("pairs", _pairs(points))
-    data = _points(60_000)
+def _ticks_inside_a_step(rows: int) -> list[float]:
+    """The moments at which another thread ran while the engine worked on that many rows."""
     started, done = threading.Event(), threading.Event()
     ticks: list[float] = []
 
@@ -45,17 +43,25 @@ def test_another_thread_runs_while_the_engine_works(db: tr.Database) -> None:
             ticks.append(time.perf_counter())
             time.sleep(0.001)
 
-    ticker = threading.Thread(target=tick)
-    ticker.start()
-    started.wait()
-    start = time.perf_counter()
-    db.insert(points, data)
-    end = time.perf_counter()
-    done.set()
-    ticker.join()
+    with tr.connect() as db:
+        points = db.table(Point)
+        db.create_view("pairs", _pairs(points))
+        data = _points(rows)
+        ticker = threading.Thread(target=tick)
+        ticker.start()
+        started.wait()
+        start = time.perf_counter()
+        db.insert(points, data)
+        end = time.perf_counter()
+        done.set()
+        ticker.join()
     # Had the engine kept the lock, no tick would lie inside the step; its very ends belong to Python.
-    inside = [at for at in ticks if start + (end - start) * 0.1 < at < end - (end - start) * 0.1]
-    assert len(inside) >= 5, f"{len(inside)} ticks in a step of {end - start:.3f} s"
+    return [at for at in ticks if start + (end - start) * 0.1 < at < end - (end - start) * 0.1]
+
+
+def test_another_thread_runs_while_the_engine_works() -> None:
+    # A step may be too short for a tick on a fast machine or a busy one, so longer ones are tried too.
+    assert any(len(_ticks_inside_a_step(rows)) >= 5 for rows in (60_000, 120_000, 240_000, 480_000))
 
 
 def test_several_threads_write(db: tr.Database) -> None:

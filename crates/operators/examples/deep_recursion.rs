@@ -48,7 +48,8 @@ fn busy() -> Duration {
 
 /// `count` chains of `depth` edges each.
 fn chains(count: i64, depth: i64) -> Vec<(i64, i64)> {
-    let chain = |chain: i64| (0..depth).map(move |node| (chain * (depth + 1) + node, chain * (depth + 1) + node + 1));
+    let chain =
+        |chain: i64| (0..depth).map(move |node| (chain * (depth + 1) + node, chain * (depth + 1) + node + 1));
     (0..count).flat_map(chain).collect()
 }
 
@@ -69,7 +70,10 @@ fn measure(name: &str, mut program: Program, edges: &[(i64, i64)], depth: i64) {
     let iterations = (program.iterations() - before) / rounds;
     let (whole, change) = (recompute.as_secs_f64() * 1e3, best.as_secs_f64() * 1e3);
     let each = change * 1e3 / iterations as f64;
-    println!("{name:26} {rows:>7} {whole:>10.1} {change:>11.3} {:>9.0} {iterations:>9} {each:>9.1}", whole / change);
+    println!(
+        "{name:26} {rows:>7} {whole:>10.1} {change:>11.3} {:>9.0} {iterations:>9} {each:>9.1}",
+        whole / change
+    );
     if std::env::var_os("NODES").is_some() {
         program.report(&nodes);
     }
@@ -80,8 +84,11 @@ impl Program {
     fn closure() -> Self {
         Self::build(pairs(), |inner, _, edges, paths, by_start| {
             let by_end = arrange(inner, paths, &[1, 0])?;
-            let longer = join(inner, by_end, by_start, vec![JoinColumn::Left(1), JoinColumn::Right(1)], pairs())?;
-            inner.add_binary(Box::new(Plus::new(pairs())), edges, longer, pairs()).map_err(RecursionError::from)
+            let longer =
+                join(inner, by_end, by_start, vec![JoinColumn::Left(1), JoinColumn::Right(1)], pairs())?;
+            inner
+                .add_binary(Box::new(Plus::new(pairs())), edges, longer, pairs())
+                .map_err(RecursionError::from)
         })
     }
 
@@ -92,13 +99,21 @@ impl Program {
             let reached = arrange(inner, reached, &[0])?;
             let next = join(inner, reached, by_start, vec![JoinColumn::Right(1)], node.clone())?;
             let seeds = inner.add_unary(first_column(&node), seeds, node.clone())?;
-            inner.add_binary(Box::new(Plus::new(node.clone())), seeds, next, node.clone()).map_err(RecursionError::from)
+            inner
+                .add_binary(Box::new(Plus::new(node.clone())), seeds, next, node.clone())
+                .map_err(RecursionError::from)
         })
     }
 
     fn build(
         schema: SchemaRef,
-        body: impl FnOnce(&mut Subcircuit, StreamId, StreamId, StreamId, StreamId) -> Result<StreamId, RecursionError>,
+        body: impl FnOnce(
+            &mut Subcircuit,
+            StreamId,
+            StreamId,
+            StreamId,
+            StreamId,
+        ) -> Result<StreamId, RecursionError>,
     ) -> Self {
         let mut circuit = Circuit::new();
         let table = || Box::new(TableSource::new(Layout::rows(pairs(), 2).unwrap(), vec![0, 1]));
@@ -107,10 +122,11 @@ impl Program {
         let index = Arrange::new(vec![0, 1], Layout::rows(pairs(), 1).unwrap());
         let index = circuit.add_unary(Box::new(index), edges, pairs()).unwrap();
         let outer = [Outer::Changes(seeds), Outer::Changes(edges), Outer::Index(index)];
-        let built = Recursion::new(1 << 30).set("relation", schema).build(&mut circuit, &outer, |inner, inside| {
-            let [seeds, edges, by_start] = inside.outer[..] else { unreachable!("three were given") };
-            Ok::<_, RecursionError>(vec![body(inner, seeds, edges, inside.relations[0], by_start)?])
-        });
+        let built =
+            Recursion::new(1 << 30).set("relation", schema).build(&mut circuit, &outer, |inner, inside| {
+                let [seeds, edges, by_start] = inside.outer[..] else { unreachable!("three were given") };
+                Ok::<_, RecursionError>(vec![body(inner, seeds, edges, inside.relations[0], by_start)?])
+            });
         let built = built.unwrap();
         let output = built.relations[0];
         circuit.watch(output).unwrap();
@@ -126,7 +142,9 @@ impl Program {
 
     fn nodes(&self) -> Vec<(String, u64, Duration)> {
         let scope = self.circuit.view(self.scope.node()).unwrap().subcircuit().unwrap();
-        let node = |node: tailrace_circuit::NodeView<'_>| (node.name().to_owned(), node.metrics().evaluations, node.metrics().time);
+        let node = |node: tailrace_circuit::NodeView<'_>| {
+            (node.name().to_owned(), node.metrics().evaluations, node.metrics().time)
+        };
         scope.nodes().map(node).collect()
     }
 
@@ -151,7 +169,8 @@ fn pairs() -> SchemaRef {
 
 fn batch(rows: &[(i64, i64)], weight: i64) -> ChangeBatch {
     let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
-    let columns = vec![column(rows.iter().map(|row| row.0).collect()), column(rows.iter().map(|row| row.1).collect())];
+    let columns =
+        vec![column(rows.iter().map(|row| row.0).collect()), column(rows.iter().map(|row| row.1).collect())];
     ChangeBatch::try_new(pairs(), columns, vec![weight; rows.len()].into()).unwrap()
 }
 

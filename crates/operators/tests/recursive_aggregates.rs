@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use Of::{L, R};
 use oracle::{BuildError, Oracle, Rows, Table, int};
-use scope::{Built, Of, aggregate, at_most, distinct, edges, fixed_point, index, ints, join, numbers, plus, recursive, row, sums};
+use scope::{
+    Built, Of, aggregate, at_most, distinct, edges, fixed_point, index, ints, join, numbers, plus, recursive,
+    row, sums,
+};
 use tailrace_algebra::ZSet;
 use tailrace_circuit::{Circuit, StreamId};
 use tailrace_operators::{AggregateFunction, Map, OrderBy, Scalar, TimedReduce, TopK, TopKSpec};
@@ -18,7 +21,8 @@ use tailrace_operators::{AggregateFunction, Map, OrderBy, Scalar, TimedReduce, T
 fn components(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     recursive(circuit, inputs, "label", ints(["x", "l"]), |inner, inside| {
         let own = sums(inner, inside.outer[0], &[&[0], &[0]])?;
-        let (labels, by_start) = (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
+        let (labels, by_start) =
+            (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
         let handed = join(inner, &labels, &by_start, &[R(1), L(1)])?;
         let all = plus(inner, own, handed)?;
         aggregate(inner, all, &[0], AggregateFunction::Min, 1)
@@ -62,7 +66,8 @@ fn oracle_least_label_that_reaches_a_node() {
 /// `dist(x, min d) :- seed(x, 0); dist(y, d), edge(y, x, w)` with `d + w`.
 fn shortest_paths(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     recursive(circuit, inputs, "dist", ints(["x", "d"]), |inner, inside| {
-        let (found, by_start) = (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
+        let (found, by_start) =
+            (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
         let steps = join(inner, &found, &by_start, &[R(1), L(1), R(2)])?;
         let further = sums(inner, steps, &[&[0], &[1, 2]])?;
         let all = plus(inner, inside.outer[0], further)?;
@@ -76,11 +81,14 @@ fn oracle_shortest_paths() {
     let roads = Table::new([int("from", 0..6), int("to", 0..6), int("w", 1..5)]).bag();
     Oracle::new([seeds, roads]).cases(250).check(shortest_paths, |contents| {
         let (mut best, roads) = (BTreeMap::new(), numbers(&contents[1]));
-        let mut open: BTreeSet<(i64, i64)> = numbers(&contents[0]).iter().map(|seed| (seed[1], seed[0])).collect();
+        let mut open: BTreeSet<(i64, i64)> =
+            numbers(&contents[0]).iter().map(|seed| (seed[1], seed[0])).collect();
         while let Some((distance, node)) = open.pop_first() {
             if !best.contains_key(&node) {
                 best.insert(node, distance);
-                open.extend(roads.iter().filter(|road| road[0] == node).map(|road| (distance + road[2], road[1])));
+                open.extend(
+                    roads.iter().filter(|road| road[0] == node).map(|road| (distance + road[2], road[1])),
+                );
             }
         }
         ZSet::from_rows(best.into_iter().map(|(node, distance)| row(&[node, distance])))
@@ -92,13 +100,16 @@ fn two_labels(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     let schema = ints(["x", "l"]);
     recursive(circuit, inputs, "label", schema.clone(), |inner, inside| {
         let own = sums(inner, inside.outer[0], &[&[0], &[0]])?;
-        let (labels, by_start) = (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
+        let (labels, by_start) =
+            (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
         let handed = join(inner, &labels, &by_start, &[R(1), L(1)])?;
         let all = plus(inner, own, handed)?;
         let all = distinct(inner, all)?;
-        let order = vec![OrderBy { scalar: Scalar::column(1, &schema), descending: false, nulls_first: true }];
+        let order =
+            vec![OrderBy { scalar: Scalar::column(1, &schema), descending: false, nulls_first: true }];
         let partition = vec![Scalar::column(0, &schema)];
-        let spec = TopKSpec { partition: partition.clone(), order, k: Some(2), offset: 0, schema: schema.clone() };
+        let spec =
+            TopKSpec { partition: partition.clone(), order, k: Some(2), offset: 0, schema: schema.clone() };
         let least = TimedReduce::new(Box::new(TopK::new(spec)?), partition, schema.clone(), schema.clone())?;
         Ok(inner.add_unary(Box::new(least), all, schema)?)
     })
@@ -132,7 +143,8 @@ fn counted(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
 fn oracle_count_of_the_relation_itself() {
     Oracle::new([nodes(9)]).cases(250).check(counted, |contents| {
         fixed_point(|relation| {
-            let count = ZSet::from_rows([row(&[relation.len() as i64])]).filter(|row| row[0].int() <= Some(6));
+            let count =
+                ZSet::from_rows([row(&[relation.len() as i64])]).filter(|row| row[0].int() <= Some(6));
             contents[0].plus(relation).plus(&count).distinct()
         })
     });
@@ -151,9 +163,9 @@ fn only_counted(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
 #[test]
 fn oracle_count_of_an_input_has_a_row_over_nothing() {
     let table = Table::new([int("x", 0..3)]);
-    Oracle::new([table]).cases(150).check(only_counted, |contents| {
-        ZSet::from_rows([row(&[contents[0].total_weight() as i64])])
-    });
+    Oracle::new([table])
+        .cases(150)
+        .check(only_counted, |contents| ZSet::from_rows([row(&[contents[0].total_weight() as i64])]));
 }
 
 /// The sum of all weights along keyed groups that are no columns: `x + x`.
@@ -163,7 +175,12 @@ fn oracle_keys_that_are_expressions() {
     let build = |circuit: &mut Circuit, inputs: &[StreamId]| {
         recursive(circuit, inputs, "total", ints(["k", "n"]), |inner, inside| {
             let rows = inner.schema(inside.outer[0])?.clone();
-            let double = wiring::compare(wiring::column(0, &rows), datafusion_expr::Operator::Plus, wiring::column(0, &rows), &rows);
+            let double = wiring::compare(
+                wiring::column(0, &rows),
+                datafusion_expr::Operator::Plus,
+                wiring::column(0, &rows),
+                &rows,
+            );
             let keys = vec![Scalar::new(double, &rows)?];
             let call = tailrace_operators::AggregateCall {
                 function: AggregateFunction::Count,
@@ -173,7 +190,11 @@ fn oracle_keys_that_are_expressions() {
                 order: Vec::new(),
             };
             let schema = ints(["k", "n"]);
-            let spec = tailrace_operators::AggregateSpec { keys: keys.clone(), calls: vec![call], schema: schema.clone() };
+            let spec = tailrace_operators::AggregateSpec {
+                keys: keys.clone(),
+                calls: vec![call],
+                schema: schema.clone(),
+            };
             let operator = Box::new(tailrace_operators::Aggregate::new(spec)?);
             let reduce = TimedReduce::new(operator, keys, rows, Arc::clone(&schema))?;
             Ok(inner.add_unary(Box::new(reduce), inside.outer[0], schema)?)

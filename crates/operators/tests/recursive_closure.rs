@@ -8,7 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use Of::{L, R};
 use oracle::{BuildError, Oracle, Rows, Table, int};
-use scope::{Built, Index, Of, at_most, distinct, edges, fixed_point, index, ints, join, layout, numbers, plus, recursive, row, sums};
+use scope::{
+    Built, Index, Of, at_most, distinct, edges, fixed_point, index, ints, join, layout, numbers, plus,
+    recursive, row, sums,
+};
 use tailrace_algebra::ZSet;
 use tailrace_circuit::{Circuit, StreamId};
 use tailrace_operators::Arrange;
@@ -66,12 +69,13 @@ fn over_an_outer_index(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     let schema = layout.schema().clone();
     let arranged = circuit.add_unary(Box::new(Arrange::new(columns.clone(), layout)), inputs[0], schema)?;
     let outer = [Outer::Changes(inputs[0]), Outer::Index(arranged)];
-    let built = Recursion::new(1_000).set("path", ints(["x", "y"])).build(circuit, &outer, |inner, inside| {
-        let by_end = index(inner, inside.relations[0], &[1])?;
-        let by_start = Index::new(inside.outer[1], &columns, rows.clone());
-        let longer = join(inner, &by_end, &by_start, &[L(0), R(1)])?;
-        Ok::<_, BuildError>(vec![plus(inner, inside.outer[0], longer)?])
-    })?;
+    let built =
+        Recursion::new(1_000).set("path", ints(["x", "y"])).build(circuit, &outer, |inner, inside| {
+            let by_end = index(inner, inside.relations[0], &[1])?;
+            let by_start = Index::new(inside.outer[1], &columns, rows.clone());
+            let longer = join(inner, &by_end, &by_start, &[L(0), R(1)])?;
+            Ok::<_, BuildError>(vec![plus(inner, inside.outer[0], longer)?])
+        })?;
     Ok(built.relations[0])
 }
 

@@ -33,11 +33,17 @@ impl Graph {
         Graph { circuit, table, output, contents: Rows::new() }
     }
 
-    fn change(&mut self, edges: impl IntoIterator<Item = (i64, i64)>, weight: i64) -> Result<Rows, CircuitError> {
+    fn change(
+        &mut self,
+        edges: impl IntoIterator<Item = (i64, i64)>,
+        weight: i64,
+    ) -> Result<Rows, CircuitError> {
         let rows: Vec<_> = edges.into_iter().map(|(from, to)| (row(&[from, to]), weight)).collect();
         let batch = oracle::cell::to_batch(&ints(["from", "to"]), &rows);
         let mut step = self.circuit.step([(self.table, batch)])?;
-        let change = step.take(self.output).map_or_else(Rows::new, |value| oracle::cell::to_rows(value.as_changes().unwrap()));
+        let change = step
+            .take(self.output)
+            .map_or_else(Rows::new, |value| oracle::cell::to_rows(value.as_changes().unwrap()));
         self.contents = self.contents.plus(&change);
         Ok(change)
     }
@@ -54,7 +60,8 @@ fn reach(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     recursive(circuit, inputs, "reach", ints(["x"]), |inner, inside| {
         let roots = scope::at_most(inner, inside.outer[0], 0, -1)?;
         let roots = sums(inner, roots, &[&[1]])?;
-        let (reached, by_start) = (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[0], &[0])?);
+        let (reached, by_start) =
+            (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[0], &[0])?);
         let next = join(inner, &reached, &by_start, &[R(1)])?;
         plus(inner, roots, next)
     })
@@ -104,7 +111,8 @@ fn a_cycle_does_not_keep_itself_alive() {
 fn bag_of_paths(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     let recursion = Recursion::new(20).bag("path", ints(["x", "y"]));
     let built = recursion.build(circuit, &[Outer::Changes(inputs[0])], |inner, inside| {
-        let (by_end, by_start) = (index(inner, inside.relations[0], &[1])?, index(inner, inside.outer[0], &[0])?);
+        let (by_end, by_start) =
+            (index(inner, inside.relations[0], &[1])?, index(inner, inside.outer[0], &[0])?);
         let longer = join(inner, &by_end, &by_start, &[L(0), R(1)])?;
         Ok::<_, BuildError>(vec![plus(inner, inside.outer[0], longer)?])
     })?;
@@ -149,7 +157,8 @@ fn build_error(relation: [&str; 1], bodies: impl Fn(&Inside) -> Vec<StreamId>) -
     let source = TableSource::new(Layout::rows(text.clone(), 1).unwrap(), vec![0]);
     let table = circuit.add_source(Box::new(source), text).unwrap();
     let recursion = Recursion::new(5).set("r", ints(relation));
-    let built = recursion.build::<RecursionError>(&mut circuit, &[Outer::Changes(table)], |_, inside| Ok(bodies(inside)));
+    let built = recursion
+        .build::<RecursionError>(&mut circuit, &[Outer::Changes(table)], |_, inside| Ok(bodies(inside)));
     built.unwrap_err().to_string()
 }
 
@@ -160,7 +169,8 @@ fn a_body_must_fit_its_relation() {
     assert_eq!(found, "column 'x' of r has type Int64, but its body gives Utf8View");
     let mut circuit = Circuit::new();
     let recursion = Recursion::new(5).set("r", ints(["x"])).set("s", ints(["x", "y"]));
-    let swapped = |_: &mut _, inside: &Inside| Ok::<_, RecursionError>(vec![inside.relations[0], inside.relations[0]]);
+    let swapped =
+        |_: &mut _, inside: &Inside| Ok::<_, RecursionError>(vec![inside.relations[0], inside.relations[0]]);
     let error = recursion.build(&mut circuit, &[], swapped).unwrap_err();
     assert_eq!(error.to_string(), "the body of s has 1 columns, expected 2");
 }
@@ -180,7 +190,8 @@ fn operators_of_a_recursion_refuse_other_scopes() {
 fn state_is_what_the_rows_and_their_iterations_take() {
     let mut graph = Graph::new(reach);
     graph.change(chain(100), 1).unwrap();
-    let state = |graph: &Graph| graph.circuit.nodes().find(|node| node.subcircuit().is_some()).unwrap().state().rows;
+    let state =
+        |graph: &Graph| graph.circuit.nodes().find(|node| node.subcircuit().is_some()).unwrap().state().rows;
     let full = state(&graph);
     assert!(full >= 300, "{full} rows");
     graph.change(chain(100), -1).unwrap();

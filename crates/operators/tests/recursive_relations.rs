@@ -20,7 +20,8 @@ fn parity(circuit: &mut Circuit, inputs: &[StreamId], which: usize) -> Built {
     let built = recursion.build(circuit, &[Outer::Changes(inputs[0])], |inner, inside| {
         let edges = inside.outer[0];
         let by_start = index(inner, edges, &[0])?;
-        let (odd, even) = (index(inner, inside.relations[0], &[1])?, index(inner, inside.relations[1], &[1])?);
+        let (odd, even) =
+            (index(inner, inside.relations[0], &[1])?, index(inner, inside.relations[1], &[1])?);
         let even_then_one = join(inner, &even, &by_start, &[L(0), R(1)])?;
         let odd_then_one = join(inner, &odd, &by_start, &[L(0), R(1)])?;
         Ok::<_, BuildError>(vec![plus(inner, edges, even_then_one)?, odd_then_one])
@@ -44,18 +45,16 @@ fn walks(edges: &Rows, odd: bool) -> Rows {
 
 #[test]
 fn oracle_mutual_recursion_odd_walks() {
-    Oracle::new([edges(5)]).cases(300).check(
-        |circuit, inputs| parity(circuit, inputs, 0),
-        |contents| walks(&contents[0], true),
-    );
+    Oracle::new([edges(5)])
+        .cases(300)
+        .check(|circuit, inputs| parity(circuit, inputs, 0), |contents| walks(&contents[0], true));
 }
 
 #[test]
 fn oracle_mutual_recursion_even_walks() {
-    Oracle::new([edges(5)]).cases(300).check(
-        |circuit, inputs| parity(circuit, inputs, 1),
-        |contents| walks(&contents[0], false),
-    );
+    Oracle::new([edges(5)])
+        .cases(300)
+        .check(|circuit, inputs| parity(circuit, inputs, 1), |contents| walks(&contents[0], false));
 }
 
 /// `same(x, y) :- parent(x, p), parent(y, p); parent(x, p), same(p, q), parent(y, q)`.
@@ -92,7 +91,9 @@ fn same_generation_by_hand(parents: &Rows) -> Rows {
 
 #[test]
 fn oracle_same_generation() {
-    Oracle::new([edges(6)]).cases(250).check(same_generation, |contents| same_generation_by_hand(&contents[0]));
+    Oracle::new([edges(6)])
+        .cases(250)
+        .check(same_generation, |contents| same_generation_by_hand(&contents[0]));
 }
 
 /// `reach(x) :- seed(x); reach(x), edge(x, y), not blocked(y)`, with the anti-join as a difference.

@@ -3,6 +3,7 @@
 //! It is what traces keep. There is no separate key array and no run table: a key's rows are found by galloping over the leading column
 //! (`locate.rs`), so a row of two integers costs 24 bytes: two values and a weight.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, new_empty_array};
@@ -12,7 +13,7 @@ use tailrace_algebra::weight;
 
 use crate::consolidate::consolidate;
 use crate::locate::run_starts;
-use crate::{ChangeBatch, DiffColumn, Layout, TraceError};
+use crate::{ChangeBatch, DiffColumn, Layout, RowComparator, TraceError};
 
 /// A sorted, consolidated, immutable batch.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ impl IndexedBatch {
         if len == 0 {
             return Ok(Self::empty(layout));
         }
-        if len == 1 && is_settled(columns, diffs) {
+        if len <= FEW && is_settled(columns, diffs, len)? {
             return Self::from_sorted(layout, columns.to_vec(), diffs.to_vec());
         }
         let consolidated = consolidate(columns, diffs, len)?;
@@ -150,9 +151,20 @@ impl IndexedBatch {
     }
 }
 
-/// Whether a single row can be taken as it is: it is not zero, and it does not keep a large buffer alive that it is a slice of.
-fn is_settled(columns: &[ArrayRef], diffs: &[DiffColumn]) -> bool {
+/// Rows that are few enough to be looked at one by one before they are sorted.
+const FEW: usize = 16;
+
+/// Whether a few rows can be taken as they are: they are in order, each once, none is zero, and they do not keep large buffers alive that they
+/// are slices of. Steps of a few rows are mostly so, and sorting costs more than their order tells.
+fn is_settled(columns: &[ArrayRef], diffs: &[DiffColumn], len: usize) -> Result<bool, TraceError> {
     const SMALL: usize = 1024;
-    matches!(diffs, [DiffColumn::Weight(weights)] if weights[0] != 0)
-        && columns.iter().all(|column| column.get_buffer_memory_size() <= SMALL)
+    let weighed = matches!(diffs, [DiffColumn::Weight(weights)] if weights.iter().all(|weight| *weight != 0));
+    if !weighed || columns.iter().any(|column| column.get_buffer_memory_size() > SMALL) {
+        return Ok(false);
+    }
+    if len == 1 {
+        return Ok(true);
+    }
+    let comparator = RowComparator::try_new(columns, columns)?;
+    Ok((1..len).all(|row| comparator.compare(row - 1, row) == Ordering::Less))
 }

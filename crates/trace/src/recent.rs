@@ -59,7 +59,8 @@ impl Recent {
         if let Ok(whole) = sort_together(timed, &log, true) {
             return vec![whole];
         }
-        let alone = |change: &(i32, Arc<IndexedBatch>)| sort_together(timed, std::slice::from_ref(change), true).ok();
+        let alone =
+            |change: &(i32, Arc<IndexedBatch>)| sort_together(timed, std::slice::from_ref(change), true).ok();
         log.iter().filter_map(alone).collect()
     }
 
@@ -147,7 +148,8 @@ fn column(changes: &[(i32, Arc<IndexedBatch>)], index: usize) -> Result<ArrayRef
     match changes {
         [(_, single)] => Ok(Arc::clone(&single.columns()[index])),
         several => {
-            let parts: Vec<&dyn Array> = several.iter().map(|(_, batch)| batch.columns()[index].as_ref()).collect();
+            let parts: Vec<&dyn Array> =
+                several.iter().map(|(_, batch)| batch.columns()[index].as_ref()).collect();
             Ok(concat(&parts)?)
         }
     }

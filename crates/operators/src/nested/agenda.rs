@@ -44,7 +44,11 @@ impl Agenda {
     }
 
     /// Takes what is due at iteration `at`, and gives it together with the `changed` keys: sorted, each once.
-    pub(crate) fn take(&mut self, at: i32, changed: Arc<IndexedBatch>) -> Result<Arc<IndexedBatch>, TraceError> {
+    pub(crate) fn take(
+        &mut self,
+        at: i32,
+        changed: Arc<IndexedBatch>,
+    ) -> Result<Arc<IndexedBatch>, TraceError> {
         let Some(chunks) = self.due.remove(&at) else { return Ok(changed) };
         let column = |index: usize| -> Result<ArrayRef, TraceError> {
             let mut parts = vec![Arc::clone(&changed.columns()[index])];

@@ -44,8 +44,13 @@ impl Operator for TimedArrange {
 
     fn label(&self) -> String {
         let layout = self.history.rows();
-        let names: Vec<&str> =
-            layout.schema().fields().iter().take(layout.key_len()).map(|field| field.name().as_str()).collect();
+        let names: Vec<&str> = layout
+            .schema()
+            .fields()
+            .iter()
+            .take(layout.key_len())
+            .map(|field| field.name().as_str())
+            .collect();
         format!("by ({})", names.join(", "))
     }
 

@@ -44,7 +44,11 @@ impl History {
     }
 
     /// The change of an iteration, sorted: the layout's i-th column is the change's `columns[i]`-th.
-    pub(crate) fn index(&self, changes: &ChangeBatch, columns: &[usize]) -> Result<Arc<IndexedBatch>, TraceError> {
+    pub(crate) fn index(
+        &self,
+        changes: &ChangeBatch,
+        columns: &[usize],
+    ) -> Result<Arc<IndexedBatch>, TraceError> {
         if changes.is_empty() {
             return Ok(Arc::clone(&self.nothing));
         }

@@ -94,7 +94,12 @@ impl TimedJoin {
     }
 
     /// Lets rows with a later iteration wait and gives the others to `now`.
-    fn sort_out(&mut self, part: &ChangeBatch, at: i32, now: &mut Vec<ChangeBatch>) -> Result<(), TraceError> {
+    fn sort_out(
+        &mut self,
+        part: &ChangeBatch,
+        at: i32,
+        now: &mut Vec<ChangeBatch>,
+    ) -> Result<(), TraceError> {
         let width = self.spec.output.len();
         let iterations = part.column(width).as_primitive::<Int32Type>().values().clone();
         let rows = part.project(&(0..width).collect::<Vec<_>>(), Arc::clone(&self.spec.schema));

@@ -159,7 +159,12 @@ impl Recursion {
     }
 
     /// Feeds each body to its relation and lets it out.
-    fn close(&self, inner: &mut Subcircuit, inside: &Inside, bodies: &[StreamId]) -> Result<(), RecursionError> {
+    fn close(
+        &self,
+        inner: &mut Subcircuit,
+        inside: &Inside,
+        bodies: &[StreamId],
+    ) -> Result<(), RecursionError> {
         let (expected, found) = (self.relations.len(), bodies.len());
         if expected != found {
             return Err(RecursionError::Bodies { expected, names: self.names(), found });
@@ -172,11 +177,20 @@ impl Recursion {
         Ok(())
     }
 
-    fn nest(&self, scope: &mut Scope, outer: &[Outer], inner: Subcircuit) -> Result<Recursive, RecursionError> {
+    fn nest(
+        &self,
+        scope: &mut Scope,
+        outer: &[Outer],
+        inner: Subcircuit,
+    ) -> Result<Recursive, RecursionError> {
         let inputs: Vec<StreamId> = outer.iter().map(|outer| outer.stream()).collect();
-        let schema = self.relations.first().map_or_else(|| SchemaRef::new(arrow_schema::Schema::empty()), |first| first.schema.clone());
+        let schema = self
+            .relations
+            .first()
+            .map_or_else(|| SchemaRef::new(arrow_schema::Schema::empty()), |first| first.schema.clone());
         let nested = scope.add_nary(Box::new(inner), &inputs, schema)?;
-        let select = |(index, relation): (usize, &Relation)| scope.select(nested, index, relation.schema.clone());
+        let select =
+            |(index, relation): (usize, &Relation)| scope.select(nested, index, relation.schema.clone());
         let relations = self.relations.iter().enumerate().map(select).collect::<Result<_, _>>()?;
         Ok(Recursive { scope: nested, relations })
     }

@@ -150,7 +150,12 @@ impl TimedReduce {
     }
 
     /// The four terms of the rule, added up.
-    fn difference(&mut self, rows: &Gathered, at: i32, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
+    fn difference(
+        &mut self,
+        rows: &Gathered,
+        at: i32,
+        ctx: &Context<'_>,
+    ) -> Result<ChangeBatch, OperatorError> {
         let Gathered { past_before, past_now, step_before, step_now, .. } = rows;
         let mut terms = vec![self.apply(&[past_before, past_now, step_before, step_now], ctx)?];
         if at > 0 {
@@ -168,7 +173,11 @@ impl TimedReduce {
     }
 
     /// The output of the operator for these rows and no others.
-    fn apply(&mut self, parts: &[&Vec<ChangeBatch>], ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
+    fn apply(
+        &mut self,
+        parts: &[&Vec<ChangeBatch>],
+        ctx: &Context<'_>,
+    ) -> Result<ChangeBatch, OperatorError> {
         let parts: Vec<ChangeBatch> = parts.iter().flat_map(|part| part.iter().cloned()).collect();
         if parts.is_empty() && self.sent.is_none() {
             return Ok(ChangeBatch::empty(Arc::clone(&self.shape.output)));
@@ -193,7 +202,11 @@ impl TimedReduce {
 
 impl Shape {
     /// The shape, and the layout of what is kept.
-    fn new(keys: Vec<Scalar>, input: SchemaRef, output: SchemaRef) -> Result<(Self, Arc<Layout>), TraceError> {
+    fn new(
+        keys: Vec<Scalar>,
+        input: SchemaRef,
+        output: SchemaRef,
+    ) -> Result<(Self, Arc<Layout>), TraceError> {
         let key_len = keys.len();
         let mut kept = keys;
         let mut places = Vec::with_capacity(input.fields().len());
@@ -204,7 +217,8 @@ impl Shape {
                 kept.push(Scalar::column(column, &input));
             }
         }
-        let field = |scalar: &Scalar| Field::new(scalar.to_string(), scalar.data_type().clone(), scalar.nullable());
+        let field =
+            |scalar: &Scalar| Field::new(scalar.to_string(), scalar.data_type().clone(), scalar.nullable());
         let fields: Vec<Field> = kept.iter().map(field).collect();
         let keys = Layout::rows(Arc::new(Schema::new(fields[..key_len].to_vec())), key_len)?;
         let rows = Layout::rows(Arc::new(Schema::new(fields)), key_len)?;

@@ -98,7 +98,13 @@ impl<R: RowRule> TimedRowWeights<R> {
         let width = schema.fields().len();
         let history = History::new(Layout::rows(Arc::clone(schema), width)?);
         let step = StepSums::new(schema)?;
-        Ok(Self { columns: (0..width).collect(), history, step, agenda: Agenda::default(), rule: PhantomData })
+        Ok(Self {
+            columns: (0..width).collect(),
+            history,
+            step,
+            agenda: Agenda::default(),
+            rule: PhantomData,
+        })
     }
 
     /// The weights of the touched rows, and the later visits that they need.

@@ -25,6 +25,8 @@ pub(crate) struct StepSums {
     slots: HashTable<Slot>,
     /// The rows, one after the other.
     bytes: Vec<u8>,
+    /// The rows of the change at hand; kept to be reused.
+    scratch: Rows,
 }
 
 struct Slot {
@@ -51,9 +53,12 @@ impl StepSums {
         if len == 0 {
             return Ok(());
         }
-        let rows = self.converter.convert_columns(columns)?;
+        self.scratch.clear();
+        self.converter.append(&mut self.scratch, columns)?;
+        let Self { hasher, slots, bytes, scratch, .. } = self;
         for row in 0..len {
-            self.add_row(bytes_of(&rows, row), |before| each(row, before));
+            let found = bytes_of(scratch, row);
+            add_row(slots, bytes, hasher.hash_one(found), found, |before| each(row, before));
         }
         Ok(())
     }
@@ -74,23 +79,28 @@ impl StepSums {
 
     fn with(converter: Arc<RowConverter>) -> Self {
         let (hasher, slots) = (DefaultHashBuilder::default(), HashTable::new());
-        Self { converter, hasher, slots, bytes: Vec::new() }
+        let scratch = converter.empty_rows(0, 0);
+        Self { converter, hasher, slots, bytes: Vec::new(), scratch }
     }
+}
 
-    fn add_row(&mut self, row: &[u8], each: impl FnOnce(Option<i64>) -> i64) {
-        let hash = self.hasher.hash_one(row);
-        let bytes = &self.bytes;
-        let same = |slot: &Slot| slot.hash == hash && bytes[slot.start..slot.start + slot.len] == *row;
-        if let Some(slot) = self.slots.find_mut(hash, same) {
-            slot.weight += each(Some(slot.weight));
-            return;
-        }
-        let weight = each(None);
-        if weight != 0 {
-            let slot = Slot { hash, start: self.bytes.len(), len: row.len(), weight };
-            self.bytes.extend_from_slice(row);
-            self.slots.insert_unique(hash, slot, |slot| slot.hash);
-        }
+fn add_row(
+    slots: &mut HashTable<Slot>,
+    bytes: &mut Vec<u8>,
+    hash: u64,
+    row: &[u8],
+    each: impl FnOnce(Option<i64>) -> i64,
+) {
+    let same = |slot: &Slot| slot.hash == hash && bytes[slot.start..slot.start + slot.len] == *row;
+    if let Some(slot) = slots.find_mut(hash, same) {
+        slot.weight += each(Some(slot.weight));
+        return;
+    }
+    let weight = each(None);
+    if weight != 0 {
+        slots
+            .insert_unique(hash, Slot { hash, start: bytes.len(), len: row.len(), weight }, |slot| slot.hash);
+        bytes.extend_from_slice(row);
     }
 }
 

@@ -105,7 +105,8 @@ pub fn sums(inner: &mut Subcircuit, stream: StreamId, columns: &[&[usize]]) -> B
     let rows = inner.schema(stream)?.clone();
     let sum = |parts: &&[usize]| {
         let first = column(parts[0], &rows);
-        let sum = parts[1..].iter().fold(first, |sum, part| compare(sum, Op::Plus, column(*part, &rows), &rows));
+        let sum =
+            parts[1..].iter().fold(first, |sum, part| compare(sum, Op::Plus, column(*part, &rows), &rows));
         Scalar::new(sum, &rows).map_err(BuildError::from)
     };
     let scalars = columns.iter().map(sum).collect::<Result<Vec<_>, _>>()?;
@@ -122,9 +123,19 @@ pub fn at_most(inner: &mut Subcircuit, stream: StreamId, place: usize, value: i6
 }
 
 /// An aggregate of one column by others, in a nested scope.
-pub fn aggregate(inner: &mut Subcircuit, stream: StreamId, keys: &[usize], function: AggregateFunction, of: usize) -> Built {
+pub fn aggregate(
+    inner: &mut Subcircuit,
+    stream: StreamId,
+    keys: &[usize],
+    function: AggregateFunction,
+    of: usize,
+) -> Built {
     let rows = inner.schema(stream)?.clone();
-    let fields: Vec<Field> = keys.iter().chain([&of]).map(|column| rows.field(*column).clone().with_nullable(keys.is_empty())).collect();
+    let fields: Vec<Field> = keys
+        .iter()
+        .chain([&of])
+        .map(|column| rows.field(*column).clone().with_nullable(keys.is_empty()))
+        .collect();
     let schema = Arc::new(Schema::new(fields));
     let keys: Vec<Scalar> = keys.iter().map(|key| Scalar::column(*key, &rows)).collect();
     let args = vec![Scalar::column(of, &rows)];
@@ -145,7 +156,8 @@ pub fn recursive(
 ) -> Built {
     let outer: Vec<Outer> = inputs.iter().copied().map(Outer::Changes).collect();
     let recursion = Recursion::new(10_000).set(name, schema);
-    let built = recursion.build(circuit, &outer, |inner, inside| Ok::<_, BuildError>(vec![body(inner, inside)?]))?;
+    let built =
+        recursion.build(circuit, &outer, |inner, inside| Ok::<_, BuildError>(vec![body(inner, inside)?]))?;
     Ok(built.relations[0])
 }
 

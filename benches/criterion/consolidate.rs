@@ -25,7 +25,8 @@ fn shapes(c: &mut Criterion) {
     let layout = pairs(Int64, Int64).unwrap();
     let mut random = Random::new(2);
     let columns = vec![random.below(10_000, MILLION), random.below(50, MILLION)];
-    let signs: Vec<i64> = (0..MILLION).map(|_| if random.number() % 2 == 0 { 1 } else { -1 }).collect();
+    let signs: Vec<i64> =
+        (0..MILLION).map(|_| if random.number().is_multiple_of(2) { 1 } else { -1 }).collect();
     let narrow = ChangeBatch::try_new(layout.schema().clone(), columns, signs.clone().into()).unwrap();
     let wide = integer_changes(MILLION, 3).unwrap();
     let sorted = wide.consolidate().unwrap();

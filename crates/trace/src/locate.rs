@@ -5,6 +5,7 @@
 //! to n; one key is a plain binary search.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use arrow_array::ArrayRef;
@@ -105,10 +106,12 @@ fn stride(from: usize, len: usize, guess: usize, holds: impl Fn(usize) -> bool) 
         low += stride;
         stride *= 2;
     }
-    let mut high = (low + stride).min(len);
-    while low + 1 < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { low = middle } else { high = middle }
+    // Each step halves what is left without a branch, since which half it is, is a coin toss.
+    let mut left = (low + stride).min(len) - low;
+    while left > 1 {
+        let half = left / 2;
+        low = select_unpredictable(holds(low + half), low + half, low);
+        left -= half;
     }
-    high
+    low + 1
 }

@@ -161,6 +161,7 @@ fn iterations(changes: &[(i32, Arc<IndexedBatch>)]) -> ArrayRef {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use std::collections::BTreeMap;
 

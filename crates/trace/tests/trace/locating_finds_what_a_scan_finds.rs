@@ -13,7 +13,7 @@ use crate::random::Random;
 
 /// The rows with this key; where it would stand if there are none.
 fn scan(target: &[Row], key: &Row) -> Range<u32> {
-    let start = target.iter().filter(|row| &row[..key.len()] < &key[..]).count() as u32;
+    let start = target.iter().filter(|row| row[..key.len()] < key[..]).count() as u32;
     let found = target.iter().filter(|row| row[..key.len()] == key[..]).count() as u32;
     start..start + found
 }

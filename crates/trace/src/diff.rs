@@ -192,7 +192,7 @@ impl DiffBuilder {
             Self::Weight(out) => out.last() == Some(&0),
             Self::Sum(out) => out.last() == Some(&0),
             Self::Wide(out) => out.last() == Some(&i256::ZERO),
-            Self::Exact(out, _) => out.len() > 0 && out.get(out.len() - 1).is_empty(),
+            Self::Exact(out, _) => !out.is_empty() && out.get(out.len() - 1).is_empty(),
         }
     }
 
@@ -227,47 +227,13 @@ impl DiffBuilder {
     }
 }
 
-/// Appends the sum over ranges of rows of several columns of the builder's kind.
-pub(crate) fn sum_at<'a>(
-    builder: &mut DiffBuilder,
-    parts: impl Iterator<Item = (&'a DiffColumn, std::ops::Range<u32>)>,
-) {
-    macro_rules! total {
-        ($out:expr, $variant:path, $zero:expr, $add:path) => {{
-            let mut total = $zero;
-            for (column, rows) in parts {
-                if let $variant(values) = column {
-                    total = values[rows.start as usize..rows.end as usize]
-                        .iter()
-                        .fold(total, |sum, value| $add(sum, *value));
-                }
-            }
-            $out.push(total);
-        }};
-    }
-    match builder {
-        DiffBuilder::Weight(out) => total!(out, DiffColumn::Weight, 0, i64::wrapping_add),
-        DiffBuilder::Sum(out) => total!(out, DiffColumn::Sum, 0, i128::wrapping_add),
-        DiffBuilder::Wide(out) => total!(out, DiffColumn::Wide, i256::ZERO, i256::wrapping_add),
-        DiffBuilder::Exact(out, sum) => {
-            sum.clear();
-            for (column, rows) in parts {
-                if let DiffColumn::Exact(values) = column {
-                    rows.for_each(|row| add_canonical(sum, values.get(row as usize)));
-                }
-            }
-            out.push(sum);
-        }
-    }
-}
-
 fn tight<T>(mut values: Vec<T>) -> Vec<T> {
     shrink(&mut values);
     values
 }
 
 /// Adds bytes that this module wrote itself or that were validated when they were read, so that they always decode.
-fn add_canonical(sum: &mut ExactSum, bytes: &[u8]) {
+pub(crate) fn add_canonical(sum: &mut ExactSum, bytes: &[u8]) {
     let decoded = sum.add_bytes(bytes);
     debug_assert!(decoded.is_some(), "an exact sum in a batch is canonical");
 }

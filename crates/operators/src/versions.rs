@@ -40,6 +40,8 @@ pub(crate) struct VersionWalk<'v, 'c> {
     versions: &'v Versions,
     cursor: &'c GroupCursor<'v>,
     sources: Vec<(usize, BatchCursor)>,
+    /// The sources that stand on the row that comes next.
+    ties: Vec<usize>,
     backward: bool,
 }
 
@@ -107,7 +109,13 @@ impl Versions {
 
     /// A walk that has not entered a group yet.
     pub(crate) fn walk<'v, 'c>(&'v self, cursor: &'c GroupCursor<'v>, backward: bool) -> VersionWalk<'v, 'c> {
-        VersionWalk { versions: self, cursor, sources: Vec::with_capacity(self.batches.len()), backward }
+        VersionWalk {
+            versions: self,
+            cursor,
+            sources: Vec::with_capacity(self.batches.len()),
+            ties: Vec::new(),
+            backward,
+        }
     }
 
     /// One column of the rows at `places`.
@@ -182,46 +190,52 @@ impl VersionWalk<'_, '_> {
     /// The next row that is there in either version.
     pub(crate) fn next_row(&mut self) -> Result<Option<VersionRow>, TraceError> {
         loop {
-            let Some((batch, row)) = self.first()? else { return Ok(None) };
-            let found = self.take_equal(batch, row)?;
+            let Some(place) = self.first()? else { return Ok(None) };
+            let found = self.take_ties(place);
             if found.old != 0 || found.new != 0 {
                 return Ok(Some(found));
             }
         }
     }
 
-    /// The source whose row comes first.
-    fn first(&self) -> Result<Option<(usize, u32)>, TraceError> {
+    /// The row that comes first; the sources that stand on it go into `ties`.
+    fn first(&mut self) -> Result<Option<Place>, TraceError> {
         let better = if self.backward { Ordering::Greater } else { Ordering::Less };
         let mut first: Option<(usize, u32)> = None;
-        for (batch, cursor) in &self.sources {
+        self.ties.clear();
+        for (source, (batch, cursor)) in self.sources.iter().enumerate() {
             let Some(row) = cursor.row() else { continue };
-            match first {
-                Some(best) if self.cursor.compare((*batch, row), best)? != better => {}
-                _ => first = Some((*batch, row)),
+            let ordering = match first {
+                None => better,
+                Some(best) => self.cursor.compare((*batch, row), best)?,
+            };
+            if ordering == better {
+                self.ties.clear();
+                first = Some((*batch, row));
+            }
+            if ordering == better || ordering == Ordering::Equal {
+                self.ties.push(source);
             }
         }
-        Ok(first)
+        Ok(first.map(|(batch, row)| (batch as u32, row)))
     }
 
-    /// Adds up the weights of a row over all sources and steps past it.
-    fn take_equal(&mut self, batch: usize, row: u32) -> Result<VersionRow, TraceError> {
-        let mut found = VersionRow { place: (batch as u32, row), old: 0, new: 0 };
-        let (versions, compare) = (self.versions, self.cursor);
+    /// Adds up the weights of the first row over the sources that have it and steps past it.
+    fn take_ties(&mut self, place: Place) -> VersionRow {
+        let mut found = VersionRow { place, old: 0, new: 0 };
         let mut ended = false;
-        for (other, cursor) in &mut self.sources {
-            let Some(other_row) = cursor.row() else { continue };
-            if *other == batch || compare.compare((batch, row), (*other, other_row))? == Ordering::Equal {
-                let weight = versions.batches[*other].weights()[other_row as usize];
-                found.new += weight;
-                found.old += if *other < versions.before { weight } else { 0 };
-                cursor.step();
-                ended |= cursor.row().is_none();
-            }
+        for source in &self.ties {
+            let (batch, cursor) = &mut self.sources[*source];
+            let Some(row) = cursor.row() else { continue };
+            let weight = self.versions.batches[*batch].weights()[row as usize];
+            found.new += weight;
+            found.old += if *batch < self.versions.before { weight } else { 0 };
+            cursor.step();
+            ended |= cursor.row().is_none();
         }
         if ended {
             self.sources.retain(|(_, cursor)| cursor.row().is_some());
         }
-        Ok(found)
+        found
     }
 }

@@ -187,7 +187,7 @@ class Plan:
     def relation(fields: Sequence[tuple[str, Type, bool]]) -> Plan:
         """A recursive relation, to be used in the bodies that are given to `fixpoint`."""
     @staticmethod
-    def fixpoint(relations: Sequence[tuple[Plan, Plan]], limit: int = 10_000) -> list[Plan]:
+    def fixpoint(name: str, relations: Sequence[tuple[Plan, Plan]], limit: int = 10_000) -> list[Plan]:
         """Mutually recursive relations (placeholder, body): each is the least fixed point of distinct(body). Returns one plan per relation."""
     def explain(self) -> str: ...
 

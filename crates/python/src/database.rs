@@ -29,9 +29,17 @@ pub(crate) struct Database {
 
 impl Database {
     /// Runs `work` on the open engine.
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send) -> PyResult<T> {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send,
+    ) -> PyResult<T> {
         if *held(&self.inside) == Some(std::thread::current().id()) {
-            return Err(raise(py, Kind::Plan, "the database was called from inside one of its own functions; hand the work to another thread"));
+            return Err(raise(
+                py,
+                Kind::Plan,
+                "the database was called from inside one of its own functions; hand the work to another thread",
+            ));
         }
         let outcome = enter(py, || {
             let mut engine = held(&self.engine);
@@ -47,7 +55,9 @@ impl Database {
 
     /// What is needed to read data for each table.
     fn targets(&self, py: Python<'_>, tables: &[String]) -> PyResult<Vec<(SchemaRef, Vec<String>)>> {
-        let target = |engine: &mut Engine, table: &String| Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?));
+        let target = |engine: &mut Engine, table: &String| {
+            Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?))
+        };
         self.with(py, |engine| tables.iter().map(|table| target(engine, table)).collect())
     }
 }
@@ -67,7 +77,13 @@ impl Database {
         self.with(py, |engine| Ok(engine.version()))
     }
 
-    fn create_table(&self, py: Python<'_>, name: &str, fields: Vec<PyField>, key: Vec<String>) -> PyResult<Plan> {
+    fn create_table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        fields: Vec<PyField>,
+        key: Vec<String>,
+    ) -> PyResult<Plan> {
         let schema = schema_of(&fields);
         self.with(py, |engine| engine.create_table(name, &schema, &key)).map(Plan)
     }
@@ -122,7 +138,8 @@ impl Database {
         let (changes, schemas) = self.with(py, |engine| {
             let operations = joined(given)?;
             let changes = engine.apply(&operations)?;
-            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas =
+                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
             Ok((changes, schemas.collect::<Result<Vec<_>, EngineError>>()?))
         })?;
         Ok(Step { changes, schemas: Arc::new(schemas) })
@@ -171,7 +188,8 @@ fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<O
         let rows = match batches.len() {
             0 => continue,
             1 => batches.swap_remove(0),
-            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches).map_err(tailrace_engine::trace::TraceError::from)?,
+            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches)
+                .map_err(tailrace_engine::trace::TraceError::from)?,
         };
         operations.push(Operation { kind, table, rows });
     }
@@ -179,7 +197,8 @@ fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<O
 }
 
 fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError> {
-    let (mut node, mut operator, mut label, mut seconds) = (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
+    let (mut node, mut operator, mut label, mut seconds) =
+        (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
     for row in metrics {
         node.append_value(row.node);
         operator.append_value(&row.operator);
@@ -204,4 +223,3 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
     ];
     Ok(RecordBatch::try_from_iter(columns).map_err(tailrace_engine::trace::TraceError::from)?)
 }
-

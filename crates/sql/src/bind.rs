@@ -36,7 +36,8 @@ pub fn type_of(expr: &Expr, schema: &SchemaRef) -> Result<(DataType, bool), Plan
 }
 
 fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
-    let side = |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
+    let side =
+        |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
     let qualifiers = [side("left", left), side("right", right)].concat();
     let fields: Vec<_> = left.fields().iter().chain(right.fields()).cloned().collect();
     Ok(DFSchema::from_field_specific_qualified_schema(qualifiers, &Arc::new(Schema::new(fields)))?)
@@ -45,7 +46,8 @@ fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
 fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
     check_columns(expr, scope)?;
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
-    let physical = create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
+    let physical =
+        create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
     let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
     Ok(Scalar::new(checked, scope.as_arrow())?)
 }
@@ -62,18 +64,23 @@ fn check_columns(expr: &Expr, scope: &DFSchema) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_arithmetic(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
+fn check_arithmetic(
+    expr: Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
         && matches!(binary.op(), Operator::Plus | Operator::Minus | Operator::Multiply)
     {
-        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right())).with_fail_on_overflow(true);
+        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right()))
+            .with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(checked)));
     }
     if let Some(negative) = expr.downcast_ref::<NegativeExpr>()
         && negative.arg().data_type(schema)?.is_integer()
     {
         let zero = Arc::new(Literal::new(ScalarValue::new_zero(&negative.arg().data_type(schema)?)?));
-        let difference = BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
+        let difference =
+            BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(difference)));
     }
     Ok(Transformed::no(expr))

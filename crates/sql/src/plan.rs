@@ -46,7 +46,10 @@ pub struct RelationId(u64);
 pub type Observer = Arc<tailrace_operators::InspectFn>;
 
 /// What a node does.
-#[expect(missing_docs, reason = "each variant says what it does with its fields, whose names say what they are")]
+#[expect(
+    missing_docs,
+    reason = "each variant says what it does with its fields, whose names say what they are"
+)]
 pub enum PlanKind {
     /// A table of the database.
     Table(String),
@@ -61,7 +64,15 @@ pub enum PlanKind {
     /// Groups.
     Aggregate { input: Plan, spec: AggregateSpec },
     /// A join. `residual` and `output` count positions through both inputs; `output` is over the left alone for semi and anti joins.
-    Join { left: Plan, right: Plan, kind: JoinKind, left_keys: Vec<Scalar>, right_keys: Vec<Scalar>, residual: Vec<Scalar>, output: Vec<Scalar> },
+    Join {
+        left: Plan,
+        right: Plan,
+        kind: JoinKind,
+        left_keys: Vec<Scalar>,
+        right_keys: Vec<Scalar>,
+        residual: Vec<Scalar>,
+        output: Vec<Scalar>,
+    },
     /// All rows of all inputs.
     Union(Vec<Plan>),
     /// Weights of the left minus weights of the right.
@@ -92,6 +103,8 @@ pub enum PlanKind {
 
 /// Mutually recursive relations: each is the least fixed point of the distinct rows of its body.
 pub struct Recursion {
+    /// What the user calls it, for errors.
+    pub name: String,
     /// The relations and their bodies.
     pub relations: Vec<(RelationId, Plan)>,
     /// The most iterations that a step may take.
@@ -136,17 +149,22 @@ impl Plan {
     /// The inputs of the root; for a recursive relation the bodies of all relations.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self.kind() {
-            PlanKind::Fixpoint { recursion, .. } => recursion.relations.iter().map(|(_, body)| body).collect(),
+            PlanKind::Fixpoint { recursion, .. } => {
+                recursion.relations.iter().map(|(_, body)| body).collect()
+            }
             kind => inputs_of(kind),
         }
     }
 
     /// The recursive relations that the plan reads without binding them.
     pub fn free_relations(&self) -> Vec<RelationId> {
-        let mut free: Vec<RelationId> = self.inputs().iter().flat_map(|input| input.free_relations()).collect();
+        let mut free: Vec<RelationId> =
+            self.inputs().iter().flat_map(|input| input.free_relations()).collect();
         match self.kind() {
             PlanKind::Relation(id) => free.push(*id),
-            PlanKind::Fixpoint { recursion, .. } => free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id)),
+            PlanKind::Fixpoint { recursion, .. } => {
+                free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id))
+            }
             _ => {}
         }
         free.sort_unstable();
@@ -156,7 +174,8 @@ impl Plan {
 
     /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
     pub fn depends_on_history(&self) -> bool {
-        let own = matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
+        let own =
+            matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
         own || self.inputs().iter().any(|input| input.depends_on_history())
     }
 }
@@ -172,7 +191,14 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Unnest { column, .. } => write!(text, "unnest {column}"),
         PlanKind::Aggregate { spec, .. } => write!(text, "aggregate {spec:?}"),
         PlanKind::Join { kind, left_keys, right_keys, residual, output, .. } => {
-            write!(text, "join {kind:?} {} {} {} {}", exprs(left_keys), exprs(right_keys), exprs(residual), exprs(output))
+            write!(
+                text,
+                "join {kind:?} {} {} {} {}",
+                exprs(left_keys),
+                exprs(right_keys),
+                exprs(residual),
+                exprs(output)
+            )
         }
         PlanKind::Union(_) => write!(text, "union"),
         PlanKind::Minus(..) => write!(text, "minus"),
@@ -188,7 +214,11 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Inspect { observer, .. } => write!(text, "inspect {:p}", Arc::as_ptr(observer)),
         PlanKind::Fixpoint { recursion, index } => write!(text, "fixpoint {index} {}", recursion.fingerprint),
     };
-    let types: Vec<String> = schema.fields().iter().map(|field| format!("{}:{}", field.data_type(), field.is_nullable())).collect();
+    let types: Vec<String> = schema
+        .fields()
+        .iter()
+        .map(|field| format!("{}:{}", field.data_type(), field.is_nullable()))
+        .collect();
     let _ = write!(text, " [{}]", types.join(","));
     for input in inputs_of(kind) {
         let _ = write!(text, " ({})", input.fingerprint());

@@ -50,8 +50,8 @@ test-rust: | require ## the Rust tests alone (laws, oracles, tidy)
 	$(CARGO) test $(CARGO_TEST)
 
 .PHONY: test-python
-test-python: .venv/dev .venv/extension-dev ## the Python tests alone (oracles against DuckDB, types, documents)
-	$(PY) -m pytest tests/python $(PYTEST)
+test-python: .venv/dev .venv/extension-dev ## the Python tests alone (oracles against DuckDB, types, documents, the bench harness)
+	$(PY) -m pytest tests/python benches/tests $(PYTEST)
 
 .PHONY: lint
 lint: .venv/dev .venv/extension-dev ## formatting, clippy, ruff, mypy, pyright, stubtest; changes nothing

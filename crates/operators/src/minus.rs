@@ -1,15 +1,20 @@
 //! Minus: the difference of two streams.
 //!
-//! **Computes** `a - b`; a row that `b` has more of than `a` gets a negative weight. `EXCEPT ALL` is this and then
+//! # Computes
+//! `a - b`; a row that `b` has more of than `a` gets a negative weight. `EXCEPT ALL` is this and then
 //! [`Positive`](crate::Positive).
 //!
-//! **Delta rule.** Linear in both together: `Δa - Δb`.
+//! # Delta rule
+//! Linear in both together: `Δa - Δb`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: one pass over the weights of `Δb`, and a copy of both changes if both have rows.
+//! # Cost per change
+//! One pass over the weights of `Δb`, and a copy of both changes if both have rows.
 //!
-//! **Example.** `+(ann)` on the right gives `-(ann)`.
+//! # Example
+//! `+(ann)` on the right gives `-(ann)`.
 
 use std::sync::Arc;
 

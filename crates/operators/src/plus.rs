@@ -1,14 +1,19 @@
 //! Plus: two streams as one, UNION ALL.
 //!
-//! **Computes** `a + b`.
+//! # Computes
+//! `a + b`.
 //!
-//! **Delta rule.** Linear in both together: `Δa + Δb`.
+//! # Delta rule
+//! Linear in both together: `Δa + Δb`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: nothing if one input did not change, else a copy of both changes.
+//! # Cost per change
+//! Nothing if one input did not change, else a copy of both changes.
 //!
-//! **Example.** `+(ann)` and `-(ann)` give both rows; they cancel where somebody consolidates.
+//! # Example
+//! `+(ann)` and `-(ann)` give both rows; they cancel where somebody consolidates.
 
 use std::sync::Arc;
 

@@ -1,14 +1,19 @@
 //! Sum: any number of streams as one.
 //!
-//! **Computes** `a_1 + ... + a_n`.
+//! # Computes
+//! `a_1 + ... + a_n`.
 //!
-//! **Delta rule.** Linear in all together: `Δa_1 + ... + Δa_n`.
+//! # Delta rule
+//! Linear in all together: `Δa_1 + ... + Δa_n`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: nothing if only one input changed, else a copy of the changes.
+//! # Cost per change
+//! Nothing if only one input changed, else a copy of the changes.
 //!
-//! **Example.** The parts of an outer join (matches, and rows without one) are summed.
+//! # Example
+//! The parts of an outer join (matches, and rows without one) are summed.
 
 use std::sync::Arc;
 

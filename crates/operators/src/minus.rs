@@ -16,22 +16,21 @@
 //! # Example
 //! `+(ann)` on the right gives `-(ann)`.
 
-use std::sync::Arc;
-
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{BinaryOperator, Context, Input, Operator, OperatorError, Value};
-use tailrace_trace::ChangeBatch;
+
+use crate::Sum;
 
 /// Subtracts the second stream from the first.
 #[derive(Clone, Debug)]
 pub struct Minus {
-    schema: SchemaRef,
+    sum: Sum,
 }
 
 impl Minus {
     /// The difference goes under `schema`, whose fields must be nullable where one of the inputs' is.
     pub fn new(schema: SchemaRef) -> Self {
-        Self { schema }
+        Self { sum: Sum::new(schema) }
     }
 }
 
@@ -48,8 +47,7 @@ impl BinaryOperator for Minus {
         right: Input<'_>,
         _ctx: &Context<'_>,
     ) -> Result<Value, OperatorError> {
-        let both = [left.into_changes()?, right.into_changes()?.negate()?];
-        Ok(ChangeBatch::concat(Arc::clone(&self.schema), &both)?.into())
+        self.sum.of(&[left.into_changes()?, right.into_changes()?.negate()?])
     }
 
     fn fresh(&self) -> Box<dyn BinaryOperator> {

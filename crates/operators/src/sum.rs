@@ -32,6 +32,11 @@ impl Sum {
     pub fn new(schema: SchemaRef) -> Self {
         Self { schema }
     }
+
+    /// The changes as one; also what [`Plus`](crate::Plus) and [`Minus`](crate::Minus) do with two.
+    pub(crate) fn of(&self, changes: &[ChangeBatch]) -> Result<Value, OperatorError> {
+        Ok(ChangeBatch::concat(Arc::clone(&self.schema), changes)?.into())
+    }
 }
 
 impl Operator for Sum {
@@ -44,7 +49,7 @@ impl NaryOperator for Sum {
     fn eval(&mut self, inputs: Vec<Input<'_>>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
         let changes: Vec<ChangeBatch> =
             inputs.into_iter().map(Input::into_changes).collect::<Result<_, _>>()?;
-        Ok(ChangeBatch::concat(Arc::clone(&self.schema), &changes)?.into())
+        self.of(&changes)
     }
 
     fn fresh(&self) -> Box<dyn NaryOperator> {

@@ -1,7 +1,7 @@
 //! Unnest: one row per element of a list.
 //!
 //! # Computes
-//! , for each row, one row per element of its list: the element in place of the list, the other columns repeated. A row whose list is
+//! For each row, one row per element of its list: the element in place of the list, the other columns repeated. A row whose list is
 //! empty or NULL gives none; a NULL element is an element.
 //!
 //! # Delta rule

@@ -1,7 +1,7 @@
 //! Distinct and positive inside a nested scope: a new weight for each row, by its own weight alone.
 //!
 //! # Computes
-//! , at each iteration, `g` of the weight of each row: `distinct` is 1 where the weight is positive and `positive` the weight itself there;
+//! At each iteration, `g` of the weight of each row: `distinct` is 1 where the weight is positive and `positive` the weight itself there;
 //! both are 0 elsewhere.
 //!
 //! # Delta rule

@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, FieldRef};
+use datafusion_common::tree_node::TreeNode;
 use datafusion_common::{DataFusionError, Result};
 use datafusion_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use tailrace_operators::Scalar;
 use tailrace_trace::external_array;
 
 /// Any error that a function of the user may raise.
@@ -42,6 +45,15 @@ pub fn user_function(function: UserFunction, args: Vec<Expr>) -> Expr {
     let implementation =
         Implementation { signature: Signature::any(args.len(), Volatility::Immutable), function };
     Arc::new(ScalarUDF::new_from_impl(implementation)).call(args)
+}
+
+/// Whether an expression calls a function of the user, which may cost more than all the rest of a step.
+pub(crate) fn calls_user_function(scalar: &Scalar) -> bool {
+    let is_call = |expr: &Arc<dyn PhysicalExpr>| {
+        let function = expr.downcast_ref::<ScalarFunctionExpr>().map(|call| call.fun().inner());
+        Ok(function.is_some_and(|function| function.downcast_ref::<Implementation>().is_some()))
+    };
+    scalar.expr().exists(is_call).unwrap_or(true)
 }
 
 struct Implementation {

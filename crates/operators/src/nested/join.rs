@@ -30,7 +30,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, UInt32Array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use tailrace_algebra::Iteration;
+use tailrace_algebra::{Iteration, Lattice};
 use tailrace_circuit::{BinaryOperator, Context, Input, Moment, Operator, OperatorError, Value};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Recent, TimedArranged, TraceError};
 
@@ -113,7 +113,8 @@ impl TimedJoin {
             return Ok(());
         }
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        let due = |row: &u32| iterations[*row as usize].max(at);
+        // A pair is there from the join of its rows' times on.
+        let due = |row: &u32| iterations[*row as usize].join(&at);
         order.sort_by_key(due);
         let mut start = 0;
         let sorted = rows.take(&UInt32Array::from(order.clone()))?;

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use arrow_array::UInt32Array;
 use arrow_schema::SchemaRef;
-use tailrace_algebra::Iteration;
+use tailrace_algebra::{Group, Iteration};
 use tailrace_circuit::{Context, Input, Moment, Operator, OperatorError, StateSize, UnaryOperator, Value};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, Snapshot, TraceError, meet};
 
@@ -167,7 +167,7 @@ impl Weights {
         let past = self.past_before + self.past_now;
         let before = self.past_before + self.step_before;
         let after = before + self.past_now + self.step_now;
-        (R::apply(after) - R::apply(before)).checked_sub(R::apply(past) - R::apply(self.past_before))
+        (R::apply(after) - R::apply(before)).checked_minus(&(R::apply(past) - R::apply(self.past_before)))
     }
 }
 

@@ -11,7 +11,8 @@
 //! What the last step sent.
 //!
 //! # Cost per change
-//! The whole content, at every step; see [`Integrate`](crate::Integrate). It belongs to the outermost clock.
+//! What came now and what came last, which behind an [`Integrate`](crate::Integrate) is the whole content at every step. It belongs to the
+//! outermost clock.
 //!
 //! # Example
 //! `+(ann)` at the first step, `+(ann), +(bob)` at the second: the second gives `+(bob)`.

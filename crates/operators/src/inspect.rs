@@ -13,7 +13,7 @@
 //! Consolidating it, and the callback.
 //!
 //! The callback sees a step that may still be rolled back by a later operator. It does not see recomputations: a fresh copy, as
-//! ad-hoc queries use it, is silent.
+//! new views are filled with it, is silent.
 //!
 //! # Example
 //! Print what reaches a view, to find out why a row is missing.

@@ -11,7 +11,7 @@ use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 use tailrace_trace::{
-    DiffColumn, Entry, GroupCursor, IndexedBatch, Snapshot, TraceError, gather, locate, lookup_sums,
+    DiffColumn, Entry, GroupCursor, IndexedBatch, Merger, Snapshot, TraceError, gather, locate, lookup_sums,
     sort_rows,
 };
 
@@ -21,6 +21,7 @@ use crate::{EngineError, OperationKind};
 /// The pending change of one table.
 pub(crate) struct Fold<'a> {
     table: &'a Table,
+    committed: Snapshot,
     /// Committed rows and pending changes.
     current: Snapshot,
     pending: Vec<Arc<IndexedBatch>>,
@@ -30,7 +31,7 @@ pub(crate) struct Fold<'a> {
 
 impl<'a> Fold<'a> {
     pub(crate) fn new(table: &'a Table, committed: Snapshot) -> Self {
-        Self { table, current: committed, pending: Vec::new(), raw: false }
+        Self { table, current: committed.clone(), committed, pending: Vec::new(), raw: false }
     }
 
     /// Folds one operation in.
@@ -64,15 +65,22 @@ impl<'a> Fold<'a> {
         Ok((!change.is_empty()).then_some(change))
     }
 
-    /// Adds a change. Weights are added up without checks later, so that their total is bounded here.
+    /// Adds a change. Weights are added up without checks later, so that their total is bounded here. Pending changes halve in size from old to
+    /// new, so that a batch of many small operations looks at few of them.
     fn push(&mut self, batch: IndexedBatch) -> Result<(), EngineError> {
-        let batch = Arc::new(batch);
-        self.current = self.current.with(&batch);
         let mass: i128 = self.current.batches().iter().map(|batch| i128::from(batch.mass())).sum();
-        if mass > i128::from(i64::MAX) {
+        if mass + i128::from(batch.mass()) > i128::from(i64::MAX) {
             return Err(TraceError::WeightOverflow.into());
         }
-        self.pending.push(batch);
+        self.pending.push(Arc::new(batch));
+        while let [.., older, newer] = &self.pending[..]
+            && older.len() <= 2 * newer.len()
+        {
+            let merged = Merger::merge(older, newer)?;
+            self.pending.truncate(self.pending.len() - 2);
+            self.pending.push(Arc::new(merged));
+        }
+        self.current = self.pending.iter().fold(self.committed.clone(), |rows, change| rows.with(change));
         Ok(())
     }
 
@@ -201,7 +209,36 @@ impl<'a> Fold<'a> {
     }
 
     /// The row of each key that exists: the place of the key and where the row is.
+    ///
+    /// A key has one row at most, so the newest batch that speaks of a key knows it: the row that it adds, or none if it only takes one away. While
+    /// raw weights wait for their check, a key may have several.
     fn existing(&self, keys: &[ArrayRef]) -> Result<Vec<(usize, Entry)>, EngineError> {
+        if self.raw {
+            return self.all_rows_of(keys);
+        }
+        let count = keys.first().map_or(0, |column| column.len());
+        let mut open: Vec<u32> = (0..=count as u32).collect();
+        let mut rows: Vec<Option<Entry>> = vec![None; count];
+        for (index, batch) in self.current.batches().iter().enumerate().rev() {
+            let ranges = locate(keys, &open, batch)?;
+            let weights = batch.weights();
+            let mut unknown = Vec::with_capacity(open.len());
+            for (key, mut range) in open.iter().zip(ranges) {
+                if range.is_empty() {
+                    unknown.push(*key);
+                } else {
+                    let added = range.find(|row| weights[*row as usize] > 0);
+                    rows[*key as usize] = added.map(|row| Entry { batch: index as u32, row, weight: 1 });
+                }
+            }
+            unknown.push(count as u32);
+            open = unknown;
+        }
+        Ok(rows.into_iter().enumerate().filter_map(|(key, entry)| Some((key, entry?))).collect())
+    }
+
+    /// The same by adding up all batches: as many rows as a key has.
+    fn all_rows_of(&self, keys: &[ArrayRef]) -> Result<Vec<(usize, Entry)>, EngineError> {
         let count = keys.first().map_or(0, |column| column.len());
         let starts: Vec<u32> = (0..=count as u32).collect();
         let batches = self.current.batches();
@@ -210,9 +247,6 @@ impl<'a> Fold<'a> {
         let groups = GroupCursor::new(batches);
         let mut existing = Vec::new();
         for key in 0..count {
-            if found.iter().all(|ranges| ranges[key].is_empty()) {
-                continue;
-            }
             let mut walk = groups.walk(found.iter().map(|ranges| ranges[key].clone()), false);
             while let Some(entry) = walk.next_entry()? {
                 existing.push((key, entry));

@@ -216,6 +216,9 @@ impl<'a> Fold<'a> {
         if self.raw {
             return self.all_rows_of(keys);
         }
+        if self.current.is_empty() {
+            return Ok(Vec::new());
+        }
         let count = keys.first().map_or(0, |column| column.len());
         let mut open: Vec<u32> = (0..=count as u32).collect();
         let mut rows: Vec<Option<Entry>> = vec![None; count];

@@ -25,6 +25,7 @@ mod pairs;
 mod plus;
 mod positive;
 mod ranked;
+mod residual;
 mod row_weights;
 mod scalar;
 mod semi_join;

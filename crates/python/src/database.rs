@@ -6,9 +6,10 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
+use tailrace_engine::trace::{TraceError, normal_concat, normal_schema};
 use tailrace_engine::{Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics};
 
 use crate::arrow_table::ArrowTable;
@@ -188,12 +189,24 @@ fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<O
         let rows = match batches.len() {
             0 => continue,
             1 => batches.swap_remove(0),
-            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches)
-                .map_err(tailrace_engine::trace::TraceError::from)?,
+            _ => put_together(&batches)?,
         };
         operations.push(Operation { kind, table, rows });
     }
     Ok(operations)
+}
+
+/// All rows in one batch, in normal form: the bytes of texts are shared.
+fn put_together(batches: &[RecordBatch]) -> Result<RecordBatch, TraceError> {
+    let schema = normal_schema(batches[0].schema_ref());
+    let column = |index: usize| {
+        let chunks: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(index)).collect();
+        normal_concat(&chunks)
+    };
+    let columns = (0..schema.fields().len()).map(column).collect::<Result<_, _>>()?;
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }
 
 fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError> {
@@ -221,5 +234,5 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
         ("state_bytes", count(|row| row.state_bytes)),
         ("batches", count(|row| row.batches)),
     ];
-    Ok(RecordBatch::try_from_iter(columns).map_err(tailrace_engine::trace::TraceError::from)?)
+    Ok(RecordBatch::try_from_iter(columns).map_err(TraceError::from)?)
 }

@@ -62,6 +62,17 @@ pub(crate) fn run_starts(key: &[ArrayRef], len: usize) -> Result<Vec<u32>, Trace
     Ok(with_leads!(leads, |lead, _same| starts_of(lead, &rest, len)))
 }
 
+/// Whether every row comes before the next one.
+pub(crate) fn ascends(columns: &[ArrayRef], len: usize) -> Result<bool, TraceError> {
+    let leads = Leads::of(columns.first(), columns.first());
+    let skip = usize::from(leads.exact());
+    let rest = RowComparator::try_new(&columns[skip..], &columns[skip..])?;
+    Ok(with_leads!(leads, |lead, _same| (1..len).all(|row| {
+        let (before, word) = (lead.at(row - 1), lead.at(row));
+        before < word || before == word && rest.compare(row - 1, row) == Ordering::Less
+    })))
+}
+
 fn starts_of<L: Lead>(lead: L, rest: &RowComparator<'_>, len: usize) -> Vec<u32> {
     let differs = |row: &usize| {
         *row == 0 || lead.at(*row) != lead.at(row - 1) || rest.compare(row - 1, *row) != Ordering::Equal

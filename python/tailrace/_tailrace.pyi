@@ -35,6 +35,7 @@ __all__ = [
     "WeightOverflowError",
     "__version__",
     "bench_consolidate",
+    "bench_merge",
 ]
 
 class Error(Exception): ...
@@ -245,3 +246,6 @@ class Database:
 
 def bench_consolidate(rows: int) -> float:
     """Seconds to consolidate and index that many unsorted (i64, i64) rows, best of five."""
+
+def bench_merge(rows: int) -> float:
+    """Seconds to merge two indexed batches of that many (i64, i64) rows each, best of five."""

@@ -80,7 +80,7 @@ fn contents(db: &mut Database, name: &str) -> Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(400)))]
 
     #[test]
     fn oracle_a_batch_folds_like_a_map(batches in prop::collection::vec(operations(), 1..12)) {
@@ -112,6 +112,7 @@ proptest! {
             let expected: BTreeMap<(i64, Option<i64>), i64> = model.iter().map(|(key, value)| ((*key, *value), 1)).collect();
             prop_assert_eq!(&integrated, &expected);
         }
+        tailrace_tests::count_steps(batches.len());
     }
 }
 

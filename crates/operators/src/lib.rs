@@ -23,6 +23,7 @@ pub mod nested;
 mod ordering;
 mod pairs;
 mod plus;
+mod positional;
 mod positive;
 mod ranked;
 mod residual;

@@ -13,6 +13,7 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_buffer::ScalarBuffer;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use tailrace_algebra::Ring;
 use tailrace_circuit::{Context, OperatorError};
 use tailrace_trace::{ChangeBatch, IndexedBatch, TraceError, meet};
 
@@ -67,7 +68,7 @@ impl<'a> Pairs<'a> {
         batch: &'a IndexedBatch,
         ctx: &Context<'_>,
     ) -> Result<(), OperatorError> {
-        let exact = self.delta.mass().checked_mul(batch.mass()).is_some();
+        let exact = self.delta.mass().checked_times(&batch.mass()).is_some();
         let delta = self.delta;
         meet(delta.key(), starts, batch, self.spec.null_matches, |run, rows| {
             let delta_run = starts[run]..starts[run + 1];

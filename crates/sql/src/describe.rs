@@ -63,7 +63,9 @@ impl Plan {
                 "keeps its rows; O(rows from the first changed place on) per touched partition",
             ),
             PlanKind::Integrate(_) => ("integrate".into(), "keeps its rows; O(all rows) per step"),
-            PlanKind::Differentiate(_) => ("differentiate".into(), "keeps the last change; O(change)"),
+            PlanKind::Differentiate(_) => {
+                ("differentiate".into(), "keeps what came last; O(what came now and last) per step")
+            }
             PlanKind::Delay(_) => ("delay".into(), "keeps the last change; O(change)"),
             PlanKind::MapRows { .. } => ("map_rows".into(), "no state; the function runs on changed rows"),
             PlanKind::Inspect { .. } => ("inspect".into(), "no state"),
@@ -81,6 +83,6 @@ impl Plan {
 
 /// Whether the aggregate looks at all rows of a touched group: its result is as large as the group, or has no inverse.
 fn walks_group(function: &AggregateFunction) -> bool {
-    use AggregateFunction::{ArrayAgg, BitAnd, BitOr, StringAgg};
-    matches!(function, ArrayAgg | StringAgg(_) | BitAnd | BitOr)
+    use AggregateFunction::{ArrayAgg, BitAnd, BitOr, BitXor, StringAgg};
+    matches!(function, ArrayAgg | StringAgg(_) | BitAnd | BitOr | BitXor)
 }

@@ -3,6 +3,7 @@
 use arrow_schema::DataType;
 use datafusion_common::DataFusionError;
 use tailrace_circuit::{GraphError, OperatorError};
+use tailrace_operators::nested::RecursionError;
 use tailrace_trace::TraceError;
 use thiserror::Error;
 
@@ -59,6 +60,16 @@ impl PlanError {
             context: context.into(),
             expected: expected.to_string(),
             found: found.to_string(),
+        }
+    }
+}
+
+impl From<RecursionError> for PlanError {
+    fn from(error: RecursionError) -> Self {
+        match error {
+            RecursionError::Graph(error) => error.into(),
+            RecursionError::Operator(error) => error.into(),
+            error => Self::Invalid(error.to_string()),
         }
     }
 }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, Inspect, Integrate, Join, JoinSpec, Map,
-    MapRows, Minus, Negate, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin, TimedPositive,
+    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join, JoinSpec, Map,
+    MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin, TimedPositive,
     TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::Layout;
 
+use crate::user_function::calls_user_function;
 use crate::{Plan, PlanError, PlanKind, RelationId};
 
 /// The streams that exist already, by what they compute.
@@ -34,14 +35,15 @@ pub struct Lowered {
 #[derive(Default)]
 pub(crate) struct Memo {
     pub(crate) streams: HashMap<String, StreamId>,
-    arrangements: HashMap<Arrangement, StreamId>,
+    pub(crate) arrangements: HashMap<Arrangement, StreamId>,
 }
 
+/// An index: of which columns of which stream, and how many of them are the key.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Arrangement {
-    stream: StreamId,
-    columns: Vec<usize>,
-    key_len: usize,
+pub(crate) struct Arrangement {
+    pub(crate) stream: StreamId,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) key_len: usize,
 }
 
 impl Lowering {
@@ -122,9 +124,7 @@ impl Builder<'_> {
             PlanKind::Filter { input, predicates } => {
                 self.unary(input, Filter::conjunction(predicates.clone()), schema)
             }
-            PlanKind::Project { input, columns } => {
-                self.unary(input, Map::new(columns.clone(), Arc::clone(&schema)), schema)
-            }
+            PlanKind::Project { input, columns } => self.project(input, columns, schema),
             PlanKind::Unnest { input, column } => {
                 self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema)
             }
@@ -173,6 +173,27 @@ impl Builder<'_> {
         bound
             .copied()
             .ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
+    }
+
+    /// A projection, in one pass with the filter below it. A filter that exists already is shared instead; so is one that calls the user's code, which
+    /// another view that asks for it should not have to call again.
+    fn project(
+        &mut self,
+        input: &Plan,
+        columns: &[Scalar],
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
+        let columns = columns.to_vec();
+        match input.kind() {
+            PlanKind::Filter { input: rows, predicates }
+                if !self.memo.streams.contains_key(input.fingerprint())
+                    && !predicates.iter().any(calls_user_function) =>
+            {
+                let both = FilterMap::new(predicates.clone(), columns, Arc::clone(&schema));
+                self.unary(rows, both, schema)
+            }
+            _ => self.unary(input, Map::new(columns, Arc::clone(&schema)), schema),
+        }
     }
 
     fn union(&mut self, inputs: &[Plan], schema: SchemaRef) -> Result<StreamId, PlanError> {
@@ -246,7 +267,12 @@ impl Builder<'_> {
     }
 
     pub(crate) fn sum(&mut self, inputs: &[StreamId], schema: SchemaRef) -> Result<StreamId, PlanError> {
-        let stream = self.scope.add_nary(Box::new(Sum::new(Arc::clone(&schema))), inputs, schema)?;
+        let stream = match *inputs {
+            [left, right] => {
+                self.scope.add_binary(Box::new(Plus::new(Arc::clone(&schema))), left, right, schema)?
+            }
+            _ => self.scope.add_nary(Box::new(Sum::new(Arc::clone(&schema))), inputs, schema)?,
+        };
         Ok(self.note(stream))
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
+use datafusion_expr::binary::comparison_coercion;
 use datafusion_expr::{Expr, Operator, expr::BinaryExpr};
 use tailrace_operators::{
     AggregateCall, AggregateFunction, AggregateSpec, OrderBy, Scalar, TopKSpec, WindowCall, WindowFunction,
@@ -117,9 +118,7 @@ impl Plan {
         residual: Option<&Expr>,
         output: &[(String, Expr)],
     ) -> Result<Plan, PlanError> {
-        let left_keys = keys.0.iter().map(|key| bind(key, self.schema())).collect::<Result<Vec<_>, _>>()?;
-        let right_keys = keys.1.iter().map(|key| bind(key, right.schema())).collect::<Result<Vec<_>, _>>()?;
-        check_keys(&left_keys, &right_keys)?;
+        let (left_keys, right_keys) = join_keys(keys, self.schema(), right.schema())?;
         let (left_side, right_side) = padded(self.schema(), right.schema(), kind);
         let both = |expr: &Expr| bind_in_join(expr, self.schema(), right.schema());
         let residual = residual.map_or(Ok(Vec::new()), |expr| self.predicates(expr, both))?;
@@ -401,7 +400,12 @@ fn check_nulls(relation: &Plan, body: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_keys(left: &[Scalar], right: &[Scalar]) -> Result<(), PlanError> {
+/// The keys of both sides, pair by pair in one type.
+fn join_keys(
+    (left, right): (&[Expr], &[Expr]),
+    left_schema: &SchemaRef,
+    right_schema: &SchemaRef,
+) -> Result<(Vec<Scalar>, Vec<Scalar>), PlanError> {
     if left.len() != right.len() {
         return Err(PlanError::Invalid(format!(
             "a join needs as many keys on the left as on the right, got {} and {}",
@@ -409,12 +413,26 @@ fn check_keys(left: &[Scalar], right: &[Scalar]) -> Result<(), PlanError> {
             right.len()
         )));
     }
-    for (l, r) in left.iter().zip(right) {
-        if l.data_type() != r.data_type() {
-            return Err(PlanError::types(format!("join key {l} = {r}"), l.data_type(), r.data_type()));
-        }
+    let pairs = left.iter().zip(right).map(|(l, r)| key_pair(l, left_schema, r, right_schema));
+    Ok(pairs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
+}
+
+/// A pair of keys. Numbers of different types meet in the type in which `=` would compare them.
+fn key_pair(
+    left: &Expr,
+    left_schema: &SchemaRef,
+    right: &Expr,
+    right_schema: &SchemaRef,
+) -> Result<(Scalar, Scalar), PlanError> {
+    let (l, r) = (bind(left, left_schema)?, bind(right, right_schema)?);
+    let (found, other) = (l.data_type(), r.data_type());
+    if found == other {
+        return Ok((l, r));
     }
-    Ok(())
+    let common = comparison_coercion(found, other).filter(|_| found.is_numeric() && other.is_numeric());
+    let common = common.ok_or_else(|| PlanError::types(format!("join key {l} = {r}"), found, other))?;
+    let cast = |key: &Expr, schema| bind(&datafusion_expr::cast(key.clone(), common.clone()), schema);
+    Ok((cast(left, left_schema)?, cast(right, right_schema)?))
 }
 
 /// The sides of a join as its output sees them: columns of a side that may be missing are nullable.

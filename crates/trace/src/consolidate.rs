@@ -329,3 +329,57 @@ pub(crate) fn shrink<T>(values: &mut Vec<T>) {
         values.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+        Arc::new(values.collect::<Int64Array>())
+    }
+
+    /// Every way, whether or not `consolidate` would choose it: sorted as words, as numbered words of both widths, and by gathering.
+    fn ways(columns: &[ArrayRef], weights: &[i64]) -> Vec<Consolidated> {
+        let (len, diffs) = (weights.len(), [DiffColumn::Weight(weights.to_vec().into())]);
+        let packing = || Packing::measure(columns, len);
+        let tail = Tail::measure(weights).unwrap();
+        let folded = fold(&sort_packed(packing(), columns, len).unwrap(), &diffs);
+        let gathered = gather_within(columns, &folded.rows, Slack::Little).unwrap();
+        vec![
+            consolidate_words::<u64>(&packing(), columns, weights, tail),
+            consolidate_words::<u128>(&packing(), columns, weights, tail),
+            consolidate_numbered::<u64>(&packing(), columns, &diffs, len).unwrap(),
+            consolidate_numbered::<u128>(&packing(), columns, &diffs, len).unwrap(),
+            Consolidated { columns: gathered, diffs: folded.diffs },
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
+
+        /// Few bits and few rows or many: both the radix sort and the comparing one are reached.
+        #[test]
+        fn differential_all_ways_of_consolidating_agree(
+            rows in vec((prop::option::of(-9i64..9), -300i64..300, -2i64..3), 1..2_500),
+        ) {
+            let columns = [numbers(rows.iter().map(|row| row.0)), numbers(rows.iter().map(|row| Some(row.1)))];
+            let weights: Vec<i64> = rows.iter().map(|row| row.2).collect();
+            let chosen = consolidate(&columns, &[DiffColumn::Weight(weights.clone().into())], rows.len()).unwrap();
+            for way in ways(&columns, &weights) {
+                prop_assert_eq!(&way.columns, &chosen.columns);
+                prop_assert_eq!(weights_of(&way), weights_of(&chosen));
+            }
+        }
+    }
+
+    fn weights_of(consolidated: &Consolidated) -> &[i64] {
+        match &consolidated.diffs[..] {
+            [DiffColumn::Weight(weights)] => weights,
+            _ => &[],
+        }
+    }
+}

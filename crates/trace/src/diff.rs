@@ -2,11 +2,11 @@
 //!
 //! Every batch has a weight per row. A trace of accumulators has more: sums that follow the same algebra as the weight, so that merging
 //! two batches adds them and a row vanishes when all of them are zero. The kinds are groups: `Weight` (i64), `Sum` (i128), `Wide` (i256 for
-//! decimals) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
+//! decimals, an integer of Arrow that the algebra does not know) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
 //! and values below 2^63 (`Sum`) or 2^128 (`Wide`), no addition here can overflow.
 
-use arrow_buffer::{ScalarBuffer, i256};
-use tailrace_algebra::ExactSum;
+use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
+use tailrace_algebra::{ExactSum, Monoid};
 
 use crate::consolidate::shrink;
 
@@ -47,6 +47,23 @@ impl ExactColumn {
     pub fn push(&mut self, sum: &ExactSum) {
         sum.write_bytes(&mut self.bytes);
         self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// The sums of the rows of two columns, row by row.
+    fn plus(&self, other: &Self) -> Self {
+        let (mut out, mut sum) = (Self::default(), ExactSum::new());
+        for row in 0..self.len() {
+            match (self.get(row), other.get(row)) {
+                ([], bytes) | (bytes, []) => out.push_bytes(bytes),
+                (left, right) => {
+                    sum.clear();
+                    add_canonical(&mut sum, left);
+                    add_canonical(&mut sum, right);
+                    out.push(&sum);
+                }
+            }
+        }
+        out
     }
 
     /// Number of rows.
@@ -109,6 +126,19 @@ impl DiffColumn {
         }
     }
 
+    /// The sums of the rows of two columns of one kind, row by row.
+    pub fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Weight(a), Self::Weight(b)) => Self::Weight(sums(a, b)),
+            (Self::Sum(a), Self::Sum(b)) => Self::Sum(sums(a, b)),
+            (Self::Wide(a), Self::Wide(b)) => {
+                Self::Wide(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
+            }
+            (Self::Exact(a), Self::Exact(b)) => Self::Exact(a.plus(b)),
+            _ => self.clone(),
+        }
+    }
+
     /// A column of no rows.
     pub fn empty(kind: DiffKind) -> Self {
         DiffBuilder::new(kind, 0).finish()
@@ -138,10 +168,10 @@ impl DiffBuilder {
     pub(crate) fn push_sum(&mut self, column: &DiffColumn, rows: impl Iterator<Item = usize>) {
         match (self, column) {
             (Self::Weight(out), DiffColumn::Weight(values)) => {
-                out.push(rows.map(|row| values[row]).fold(0, i64::wrapping_add))
+                out.push(total(values, rows));
             }
             (Self::Sum(out), DiffColumn::Sum(values)) => {
-                out.push(rows.map(|row| values[row]).fold(0, i128::wrapping_add))
+                out.push(total(values, rows));
             }
             (Self::Wide(out), DiffColumn::Wide(values)) => {
                 out.push(rows.map(|row| values[row]).fold(i256::ZERO, i256::wrapping_add))
@@ -161,9 +191,9 @@ impl DiffBuilder {
     pub(crate) fn push_pair(&mut self, left: &DiffColumn, i: usize, right: &DiffColumn, j: usize) {
         match (self, left, right) {
             (Self::Weight(out), DiffColumn::Weight(a), DiffColumn::Weight(b)) => {
-                out.push(a[i].wrapping_add(b[j]))
+                out.push(a[i].bounded_plus(&b[j]))
             }
-            (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].bounded_plus(&b[j])),
             (Self::Wide(out), DiffColumn::Wide(a), DiffColumn::Wide(b)) => out.push(a[i].wrapping_add(b[j])),
             (Self::Exact(out, sum), DiffColumn::Exact(a), DiffColumn::Exact(b)) => {
                 sum.clear();
@@ -225,6 +255,15 @@ impl DiffBuilder {
             }
         }
     }
+}
+
+/// The sum of the chosen rows. What bounds it stands at the top of this file.
+fn total<M: Monoid>(values: &[M], rows: impl Iterator<Item = usize>) -> M {
+    rows.fold(M::zero(), |sum, row| sum.bounded_plus(&values[row]))
+}
+
+fn sums<M: Monoid + ArrowNativeType>(a: &[M], b: &[M]) -> ScalarBuffer<M> {
+    a.iter().zip(b).map(|(x, y)| x.bounded_plus(y)).collect()
 }
 
 fn tight<T>(mut values: Vec<T>) -> Vec<T> {

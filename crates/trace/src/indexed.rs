@@ -14,6 +14,10 @@ use crate::consolidate::{consolidate, keep};
 use crate::locate::{ascends, run_starts};
 use crate::{ChangeBatch, DiffColumn, Layout, TraceError};
 
+/// How a snapshot hands out a batch, and all readers get theirs from a snapshot: the place to open when batches also lie in files.
+/// `docs/design.md`, section 11, has the plan and why this is no trait.
+pub type BatchRef = Arc<IndexedBatch>;
+
 /// A sorted, consolidated, immutable batch.
 #[derive(Clone, Debug)]
 pub struct IndexedBatch {

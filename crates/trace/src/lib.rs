@@ -43,7 +43,7 @@ pub use consolidate::gather;
 pub use cursor::{BatchCursor, Entry, GroupCursor, Walk};
 pub use diff::{DiffColumn, DiffKind, ExactColumn};
 pub use error::TraceError;
-pub use indexed::IndexedBatch;
+pub use indexed::{BatchRef, IndexedBatch};
 pub use layout::Layout;
 pub use locate::{locate, run_of};
 pub use lookup::lookup_sums;

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn prop_radix_sort_is_a_stable_sort() {
+    fn differential_radix_sort_and_comparison_sort_agree() {
         for bits in 0..=33 {
             let mask = (1_u64 << bits) - 1;
             let mut words: Vec<u64> =

@@ -192,6 +192,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
         #[test]
         fn oracle_readers_see_what_came_before(
             steps in vec((vec((0i64..30, -2i64..3), 0..90), any::<bool>()), 0..60),

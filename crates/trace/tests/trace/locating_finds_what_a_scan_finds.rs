@@ -75,7 +75,7 @@ fn check_meet(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(48)))]
 
     #[test]
     fn oracle_keys_of_every_type(seed: u64, probe in 0usize..20, target in 0usize..80) {

@@ -248,9 +248,9 @@ pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     }
 }
 
-/// Expressions in their debug form, which tells literals of different types and user functions apart.
+/// Expressions in their debug form, which tells literals of different types and user functions of one name apart.
 fn exprs(scalars: &[Scalar]) -> String {
-    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{:?}", scalar.expr())).collect();
+    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{scalar:?}")).collect();
     format!("[{}]", parts.join("; "))
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
 use tailrace_trace::{TraceError, external_type, normal_array, normal_type};
 
-use crate::EngineError;
 use crate::table::Table;
+use crate::{EngineError, Operation};
 
 /// The column that carries the weight of raw changes.
 pub(crate) const WEIGHT: &str = "_weight";
@@ -34,9 +34,17 @@ impl Table {
     }
 
     /// The columns of the layout that are given, None for the others.
-    pub(crate) fn some_columns(&self, rows: &RecordBatch) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+    pub(crate) fn some_columns(&self, operation: &Operation) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+        let rows = &operation.rows;
         self.refuse_unknown(rows)?;
-        self.order.iter().map(|column| self.given(rows, *column)).collect()
+        let column = |column: &usize| {
+            let field = self.schema.field(*column);
+            let Some(given) = rows.column_by_name(field.name()) else { return Ok(None) };
+            let array = self.typed(given, field)?;
+            self.check_nulls(&array, field, operation.omits(field.name()))?;
+            Ok(Some(array))
+        };
+        self.order.iter().map(column).collect()
     }
 
     /// The column of weights.
@@ -86,6 +94,33 @@ impl Table {
 
     /// The column in the field's type, without NULLs if the field has none.
     fn conform(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
+        let array = self.typed(array, field)?;
+        self.check_nulls(&array, field, None)?;
+        Ok(array)
+    }
+
+    /// NULL may not stand in a field that has none, unless the row does not give the field at all.
+    fn check_nulls(
+        &self,
+        array: &ArrayRef,
+        field: &Field,
+        omitted: Option<&BooleanBuffer>,
+    ) -> Result<(), EngineError> {
+        if field.is_nullable() || array.null_count() == 0 {
+            return Ok(());
+        }
+        let given = |row: &usize| omitted.is_none_or(|omitted| !omitted.value(*row));
+        match (0..array.len()).find(|row| array.is_null(*row) && given(row)) {
+            Some(row) => {
+                let (table, column) = (self.name.clone(), field.name().clone());
+                Err(EngineError::NotNull { table, column, row })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The column in the field's type.
+    fn typed(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
         let normal = normal_type(array.data_type());
         let array = if normal.equals_datatype(field.data_type()) {
             normal_array(array)?
@@ -94,10 +129,6 @@ impl Table {
         } else {
             return Err(self.wrong_type(field, external_type(&normal).to_string(), None));
         };
-        if !field.is_nullable() && array.null_count() > 0 {
-            let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0);
-            return Err(EngineError::NotNull { table: self.name.clone(), column: field.name().clone(), row });
-        }
         // The nullability of nested fields may differ from the declared one; the data does not.
         Ok(if array.data_type() == field.data_type() {
             array

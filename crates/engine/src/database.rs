@@ -238,7 +238,7 @@ impl Database {
                     folds.len() - 1
                 }
             };
-            folds[place].1.apply(operation.kind, &operation.rows)?;
+            folds[place].1.apply(operation)?;
         }
         let mut inputs = Vec::with_capacity(folds.len());
         for (table, fold) in folds {

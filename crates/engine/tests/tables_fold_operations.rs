@@ -54,12 +54,11 @@ fn operation(op: &Op) -> Operation {
     let values: ArrayRef = Arc::new(Int64Array::from_iter(op.rows.iter().map(|(_, value)| *value)));
     let columns =
         if op.kind == OperationKind::Delete { vec![("k", keys)] } else { vec![("v", values), ("k", keys)] };
-    Operation {
-        kind: op.kind,
-        table: "t".into(),
-        rows: RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
-            .unwrap(),
-    }
+    Operation::new(
+        op.kind,
+        "t",
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap(),
+    )
 }
 
 fn database() -> Database {
@@ -134,11 +133,7 @@ fn weighted_changes_must_leave_a_table() {
     let rows = |keys: Vec<i64>, weights: Vec<i64>| {
         let columns: Vec<(&str, ArrayRef)> =
             vec![("k", Arc::new(Int64Array::from(keys))), ("_weight", Arc::new(Int64Array::from(weights)))];
-        Operation {
-            kind: OperationKind::Weighted,
-            table: "t".into(),
-            rows: RecordBatch::try_from_iter(columns).unwrap(),
-        }
+        Operation::new(OperationKind::Weighted, "t", RecordBatch::try_from_iter(columns).unwrap())
     };
     assert!(db.apply(&[rows(vec![1, 2], vec![1, 1])]).is_ok());
     assert!(matches!(db.apply(&[rows(vec![1], vec![1])]), Err(EngineError::BadWeight { weight: 2, .. })));

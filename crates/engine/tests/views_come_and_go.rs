@@ -21,11 +21,11 @@ fn database() -> (Database, Plan) {
 fn upsert(rows: &[(i64, i64)]) -> Operation {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
     let xs: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)));
-    Operation {
-        kind: OperationKind::Upsert,
-        table: "t".into(),
-        rows: RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap(),
-    }
+    Operation::new(
+        OperationKind::Upsert,
+        "t",
+        RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap(),
+    )
 }
 
 fn count_by_x(plan: &Plan) -> Plan {

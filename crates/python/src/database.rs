@@ -15,7 +15,7 @@ use crate::arrow_table::ArrowTable;
 use crate::enter::{enter, poll_signals};
 use crate::error::{Kind, raise};
 use crate::plan::Plan;
-use crate::rows::batches;
+use crate::rows::{Given, given as rows_given};
 use crate::step::Step;
 use crate::types::{PyField, Type, describe, schema_of};
 
@@ -133,7 +133,7 @@ impl Database {
         let mut given = Vec::with_capacity(operations.len());
         for ((kind, table, data), (schema, keys)) in operations.iter().zip(&targets) {
             let kind = OperationKind::from_name(kind).ok_or_else(|| raise(py, Kind::Plan, format!("operation '{kind}' does not exist. Operations: insert, upsert, update, delete, weighted")))?;
-            given.push((kind, table.clone(), batches(data, table, schema, keys)?));
+            given.push((kind, table.clone(), rows_given(data, table, schema, keys)?));
         }
         let (changes, schemas) = self.with(py, |engine| {
             let operations = joined(given)?;
@@ -182,16 +182,16 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One operation per given data: chunks of one table are put together, so that a key that stands twice is found.
-fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<Operation>, EngineError> {
+fn joined(given: Vec<(OperationKind, String, Given)>) -> Result<Vec<Operation>, EngineError> {
     let mut operations = Vec::with_capacity(given.len());
-    for (kind, table, mut batches) in given {
+    for (kind, table, Given { mut batches, omitted }) in given {
         let rows = match batches.len() {
             0 => continue,
             1 => batches.swap_remove(0),
             _ => arrow::compute::concat_batches(&batches[0].schema(), &batches)
                 .map_err(tailrace_engine::trace::TraceError::from)?,
         };
-        operations.push(Operation { kind, table, rows });
+        operations.push(Operation { kind, table, rows, omitted });
     }
     Ok(operations)
 }

@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
     new_null_array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -18,7 +18,28 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::capsule::import_batches;
 use crate::error::{Kind, raise};
 
+/// Data as rows of a table.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// The rows, in chunks.
+    pub(crate) batches: Vec<RecordBatch>,
+    /// Columns that only some rows give, with a bit set for each row that does not.
+    pub(crate) omitted: Vec<(String, BooleanBuffer)>,
+}
+
 /// The rows of `data` for a table of that schema. `keys` are the key columns, for data that is a list of keys.
+pub(crate) fn given(
+    data: &Bound<'_, PyAny>,
+    table: &str,
+    schema: &Schema,
+    keys: &[String],
+) -> PyResult<Given> {
+    let batches = batches(data, table, schema, keys)?;
+    let omitted = if batches.len() == 1 { omitted(data, &batches[0])? } else { Vec::new() };
+    Ok(Given { batches, omitted })
+}
+
+/// The rows alone: what a row does not give is NULL.
 pub(crate) fn batches(
     data: &Bound<'_, PyAny>,
     table: &str,
@@ -56,6 +77,24 @@ pub(crate) fn batches(
 /// One column of values.
 pub(crate) fn column(values: &[Option<Bound<'_, PyAny>>], field: &Field, what: &str) -> PyResult<ArrayRef> {
     Column { field, what }.build(values)
+}
+
+/// What dicts with different keys do not give.
+fn omitted(data: &Bound<'_, PyAny>, rows: &RecordBatch) -> PyResult<Vec<(String, BooleanBuffer)>> {
+    let Ok(list) = data.cast::<PyList>() else { return Ok(Vec::new()) };
+    let dicts: Vec<Bound<'_, PyDict>> = list.iter().map_while(|row| row.cast_into().ok()).collect();
+    if dicts.len() < list.len() || dicts.iter().all(|row| row.len() == rows.num_columns()) {
+        return Ok(Vec::new());
+    }
+    let mut omitted = Vec::new();
+    for field in rows.schema_ref().fields() {
+        let lacks = |row: &Bound<'_, PyDict>| row.contains(field.name()).map(|there| !there);
+        let lacking: BooleanBuffer = dicts.iter().map(lacks).collect::<PyResult<Vec<bool>>>()?.into();
+        if lacking.count_set_bits() > 0 {
+            omitted.push((field.name().clone(), lacking));
+        }
+    }
+    Ok(omitted)
 }
 
 fn has_arrow(value: &Bound<'_, PyAny>) -> bool {

@@ -9,7 +9,7 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
-use tailrace_trace::{TraceError, external_type, normal_array, normal_type};
+use tailrace_trace::{RowComparator, TraceError, external_type, normal_array, normal_type};
 
 use crate::table::Table;
 use crate::{EngineError, Operation};
@@ -125,7 +125,7 @@ impl Table {
         let array = if normal.equals_datatype(field.data_type()) {
             normal_array(array)?
         } else if lossless(&normal, field.data_type()) {
-            self.cast(array, field)?
+            self.cast(&normal_array(array)?, field)?
         } else {
             return Err(self.wrong_type(field, external_type(&normal).to_string(), None));
         };
@@ -137,13 +137,13 @@ impl Table {
         })
     }
 
+    /// The column in another type. A value is kept only if the way back leads to it again: nothing is cut off, rounded or lost inside a list.
     fn cast(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
-        let safe = CastOptions { safe: true, ..CastOptions::default() };
-        let cast = cast_with_options(array, field.data_type(), &safe).map_err(TraceError::from)?;
-        if cast.null_count() > array.null_count() {
-            let row = (0..array.len()).find(|row| cast.is_null(*row) && array.is_valid(*row)).unwrap_or(0);
+        let cast = checked_cast(array, field.data_type())?;
+        if let Some(row) = first_change(array, &cast)? {
             let value = array_value_to_string(array, row).map_err(TraceError::from)?;
-            return Err(self.wrong_type(field, format!("{value}, which does not fit"), Some(row)));
+            let found = format!("{value} ({}), which does not fit", external_type(array.data_type()));
+            return Err(self.wrong_type(field, found, Some(row)));
         }
         Ok(normal_array(&cast)?)
     }
@@ -191,6 +191,22 @@ fn lossless(from: &DataType, to: &DataType) -> bool {
         }
         _ => false,
     }
+}
+
+/// A cast that gives NULL for a value that cannot be cast.
+fn checked_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, TraceError> {
+    let safe = CastOptions { safe: true, ..CastOptions::default() };
+    Ok(cast_with_options(array, to, &safe)?)
+}
+
+/// The first row whose value a cast has changed.
+fn first_change(array: &ArrayRef, cast: &ArrayRef) -> Result<Option<usize>, TraceError> {
+    if array.data_type() == &DataType::Null {
+        return Ok(None);
+    }
+    let back = checked_cast(cast, array.data_type())?;
+    let comparator = RowComparator::try_new(std::slice::from_ref(array), std::slice::from_ref(&back))?;
+    Ok((0..array.len()).find(|row| comparator.compare(*row, *row).is_ne()))
 }
 
 fn names(rows: &RecordBatch) -> Vec<String> {

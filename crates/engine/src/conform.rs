@@ -1,5 +1,6 @@
 //! Conforming: rows as they come are matched to a table's columns by name, cast where nothing can be lost, and checked.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -12,12 +13,27 @@ use arrow_schema::{DataType, Field};
 use tailrace_trace::{RowComparator, TraceError, external_type, normal_array, normal_type};
 
 use crate::table::Table;
-use crate::{EngineError, Operation};
+use crate::{EngineError, Operation, OperationKind};
 
 /// The column that carries the weight of raw changes.
 pub(crate) const WEIGHT: &str = "_weight";
 
 impl Table {
+    /// Refuses rows that no operation of this kind can read: a weight where none is looked at, or two columns of one name.
+    pub(crate) fn check_columns(&self, kind: OperationKind, rows: &RecordBatch) -> Result<(), EngineError> {
+        let mut seen = HashSet::new();
+        for field in rows.schema_ref().fields() {
+            if !seen.insert(field.name()) {
+                let (table, column) = (self.name.clone(), field.name().clone());
+                return Err(EngineError::RepeatedColumn { table, column, given: names(rows) });
+            }
+        }
+        if kind != OperationKind::Weighted && seen.contains(&WEIGHT.to_owned()) {
+            return Err(EngineError::StrayWeight { table: self.name.clone(), operation: kind.name() });
+        }
+        Ok(())
+    }
+
     /// All columns of the layout; those that are not given are NULL where they may be.
     pub(crate) fn whole_rows(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
         self.refuse_unknown(rows)?;

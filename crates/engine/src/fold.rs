@@ -37,6 +37,7 @@ impl<'a> Fold<'a> {
     /// Folds one operation in.
     pub(crate) fn apply(&mut self, operation: &Operation) -> Result<(), EngineError> {
         let (kind, rows) = (operation.kind, &operation.rows);
+        self.table.check_columns(kind, rows)?;
         if rows.num_rows() == 0 {
             return self.table.some_columns(operation).map(drop);
         }

@@ -176,3 +176,15 @@ fn dropping_a_view_of_a_plain_table_keeps_the_table() {
     db.drop_table("t").unwrap();
     assert!(matches!(db.snapshot("t"), Err(EngineError::UnknownView { .. })));
 }
+
+#[test]
+fn the_weight_is_no_column_of_a_table_or_view() {
+    let (mut db, t) = database();
+    let weighty = Schema::new(vec![Field::new("_weight", DataType::Int64, false)]);
+    let error = db.create_table("w", &weighty, &[]).err().unwrap();
+    assert!(matches!(error, EngineError::ReservedColumn { kind: "table", .. }), "{error}");
+    let renamed = t.project(&[("_weight".to_owned(), col("x"))]).unwrap();
+    let error = db.create_view("w", renamed, vec![]).err().unwrap();
+    assert!(matches!(error, EngineError::ReservedColumn { kind: "view", .. }), "{error}");
+    assert!(db.views().is_empty() && db.tables() == ["t"]);
+}

@@ -63,7 +63,11 @@ pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
         EngineError::UnknownTable { .. } => Kind::UnknownTable,
         EngineError::UnknownView { .. } => Kind::UnknownView,
         EngineError::Exists { .. } | EngineError::InUse { .. } | EngineError::Unsupported(_) => Kind::Plan,
-        EngineError::UnknownColumn { .. } | EngineError::MissingColumn { .. } => Kind::Column,
+        EngineError::UnknownColumn { .. }
+        | EngineError::MissingColumn { .. }
+        | EngineError::RepeatedColumn { .. }
+        | EngineError::StrayWeight { .. }
+        | EngineError::ReservedColumn { .. } => Kind::Column,
         EngineError::ColumnType { .. } => Kind::TypeMismatch,
         EngineError::NotNull { .. } => Kind::NotNull,
         EngineError::DuplicateKey { .. } => Kind::DuplicateKey,

@@ -188,3 +188,26 @@ fn the_weight_is_no_column_of_a_table_or_view() {
     assert!(matches!(error, EngineError::ReservedColumn { kind: "view", .. }), "{error}");
     assert!(db.views().is_empty() && db.tables() == ["t"]);
 }
+
+#[test]
+fn a_stream_of_another_table_of_the_same_name_is_refused_with_both() {
+    let (mut db, old) = database();
+    db.drop_table("t").unwrap();
+    let schema = |second: &str, data_type| {
+        Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new(second, data_type, true)])
+    };
+    for other in [schema("x", DataType::Utf8), schema("y", DataType::Int64)] {
+        let new = db.create_table("t", &other, &["id".to_owned()]).unwrap();
+        db.create_view("new", new, vec![]).unwrap();
+        let error = db.create_view("old", old.clone(), vec![]).err().unwrap().to_string();
+        let second = other.field(1);
+        assert!(error.contains("(id Int64 NOT NULL, x Int64)"), "{error}");
+        assert!(
+            error.contains(&format!("(id Int64 NOT NULL, {} {})", second.name(), second.data_type())),
+            "{error}"
+        );
+        assert_eq!(db.views(), ["new"]);
+        db.drop_view("new").unwrap();
+        db.drop_table("t").unwrap();
+    }
+}

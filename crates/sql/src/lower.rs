@@ -13,7 +13,7 @@ use tailrace_operators::{
     MapRows, Minus, Negate, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin, TimedPositive,
     TimedReduce, TopK, Unnest, Window,
 };
-use tailrace_trace::Layout;
+use tailrace_trace::{Layout, external_type};
 
 use crate::{Plan, PlanError, PlanKind, RelationId};
 
@@ -113,11 +113,7 @@ impl Builder<'_> {
     fn lower_kind(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
         let schema = Arc::clone(plan.schema());
         match plan.kind() {
-            PlanKind::Table(name) => {
-                self.tables.get(name).copied().ok_or_else(|| {
-                    PlanError::Invalid(format!("table '{name}' does not exist in this database"))
-                })
-            }
+            PlanKind::Table(name) => self.table(name, &schema),
             PlanKind::Relation(id) => self.relation(*id),
             PlanKind::Filter { input, predicates } => {
                 self.unary(input, Filter::conjunction(predicates.clone()), schema)
@@ -166,6 +162,22 @@ impl Builder<'_> {
             }
             PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
         }
+    }
+
+    /// A table is bound by its name, so it may be another one than the plan was made for: of another database, or made again with other columns.
+    fn table(&self, name: &str, planned: &SchemaRef) -> Result<StreamId, PlanError> {
+        let Some(stream) = self.tables.get(name).copied() else {
+            return Err(PlanError::Invalid(format!("table '{name}' does not exist in this database")));
+        };
+        let found = self.schema(stream)?;
+        if found.fields() != planned.fields() {
+            let context = format!(
+                "table '{name}' of this database is not the one that the stream reads; make the stream again from db.table"
+            );
+            let (expected, found) = (columns_of(planned), columns_of(&found));
+            return Err(PlanError::TypeMismatch { context, expected, found });
+        }
+        Ok(stream)
     }
 
     fn relation(&self, id: RelationId) -> Result<StreamId, PlanError> {
@@ -340,6 +352,16 @@ impl Builder<'_> {
         let reduce = TimedReduce::new(operator, keys, Arc::clone(input.schema()), Arc::clone(&schema))?;
         self.add_unary(Box::new(reduce), stream, schema)
     }
+}
+
+/// Columns with their types, for errors.
+fn columns_of(schema: &Schema) -> String {
+    let column = |field: &FieldRef| {
+        let null = if field.is_nullable() { "" } else { " NOT NULL" };
+        format!("{} {}{null}", field.name(), external_type(field.data_type()))
+    };
+    let columns: Vec<String> = schema.fields().iter().map(column).collect();
+    format!("({})", columns.join(", "))
 }
 
 /// The order of columns in an index of whole rows of this schema.

@@ -184,7 +184,8 @@ impl Plan {
 fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
     let mut text = String::new();
     let _ = match kind {
-        PlanKind::Table(name) => write!(text, "table {name:?}"),
+        // A table may be dropped and made again with other columns of the same types.
+        PlanKind::Table(name) => write!(text, "table {name:?} {:?}", names(schema)),
         PlanKind::Relation(id) => write!(text, "relation {}", id.0),
         PlanKind::Filter { predicates, .. } => write!(text, "filter {}", exprs(predicates)),
         PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
@@ -224,6 +225,10 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         let _ = write!(text, " ({})", input.fingerprint());
     }
     digest(&text)
+}
+
+fn names(schema: &SchemaRef) -> Vec<&str> {
+    schema.fields().iter().map(|field| field.name().as_str()).collect()
 }
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {

@@ -200,9 +200,11 @@ impl<'a> Fold<'a> {
     /// Minus the old rows, plus the new ones, which are sorted by key.
     fn exchange(&mut self, old: &[(usize, Entry)], new: Option<Vec<ArrayRef>>) -> Result<(), EngineError> {
         let layout = &self.table.layout;
+        let taken = old.iter().map(|(_, entry)| -entry.weight);
         let Some(new) = new else {
-            let old = self.rows_at(old)?;
-            return self.add_rows(&old, -1);
+            let rows = self.rows_at(old)?;
+            let weights = DiffColumn::Weight(taken.collect());
+            return self.push(IndexedBatch::build(layout, &rows, &[weights])?);
         };
         let added = new[0].len();
         if old.is_empty() {
@@ -212,8 +214,7 @@ impl<'a> Fold<'a> {
         let gone = self.rows_at(old)?;
         let both = |(gone, new): (&ArrayRef, &ArrayRef)| Ok(concat(&[gone.as_ref(), new.as_ref()])?);
         let columns = gone.iter().zip(&new).map(both).collect::<Result<Vec<_>, TraceError>>()?;
-        let weights: Vec<i64> =
-            std::iter::repeat_n(-1, old.len()).chain(std::iter::repeat_n(1, added)).collect();
+        let weights: Vec<i64> = taken.chain(std::iter::repeat_n(1, added)).collect();
         self.push(IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.into())])?)
     }
 
@@ -238,7 +239,7 @@ impl<'a> Fold<'a> {
         Ok(existing)
     }
 
-    /// The same where every key must exist.
+    /// The same where every key must exist, with one row. Weighted changes earlier in the batch may have left several, or a weight other than one.
     fn all_existing(
         &self,
         keyed: &Keyed,
@@ -246,11 +247,20 @@ impl<'a> Fold<'a> {
         kind: OperationKind,
     ) -> Result<Vec<(usize, Entry)>, EngineError> {
         let existing = self.existing(&keyed.keys)?;
-        if existing.len() < keyed.rows.len() {
-            let missing = (0..keyed.rows.len())
-                .find(|place| existing.binary_search_by_key(place, |(key, _)| *key).is_err())
-                .unwrap_or(0);
-            return Err(self.not_found(keys, keyed.rows.value(missing) as usize, kind)?);
+        let mut found = existing.iter().peekable();
+        for place in 0..keyed.rows.len() {
+            let row = keyed.rows.value(place) as usize;
+            let mut weight = 0;
+            let mut rows = 0;
+            while let Some((_, entry)) = found.next_if(|(key, _)| *key == place) {
+                weight += entry.weight;
+                rows += 1;
+            }
+            match (rows, weight) {
+                (1, 1) => {}
+                (0, _) => return Err(self.not_found(keys, row, kind)?),
+                _ => return Err(self.bad_weight(keys, row, weight, "a key names one row, once")?),
+            }
         }
         Ok(existing)
     }
@@ -268,11 +278,6 @@ impl<'a> Fold<'a> {
 
     /// What raw weights must leave: a bag without negative weights, or at most one row per key.
     fn check(&self, change: &IndexedBatch) -> Result<(), EngineError> {
-        let refuse =
-            |columns: &[ArrayRef], row: usize, weight: i64, rule: &'static str| -> Result<(), EngineError> {
-                let key = self.table.show_key(columns, row)?;
-                Err(EngineError::BadWeight { table: self.table.name.clone(), key, weight, rule })
-            };
         let totals = total_weights(&self.current, change)?;
         let keyed = self.table.has_key();
         if let Some(row) = totals.iter().position(|weight| *weight < 0 || (keyed && *weight > 1)) {
@@ -281,7 +286,7 @@ impl<'a> Fold<'a> {
             } else {
                 "a table has no negative weights"
             };
-            return refuse(change.columns(), row, totals[row], rule);
+            return Err(self.bad_weight(change.columns(), row, totals[row], rule)?);
         }
         if keyed {
             let starts = change.runs()?;
@@ -291,10 +296,22 @@ impl<'a> Fold<'a> {
                 return Ok(());
             };
             if let Some(run) = counts.iter().position(|count| *count > 1) {
-                return refuse(change.key(), starts[run] as usize, counts[run], "a key names one row");
+                let row = starts[run] as usize;
+                return Err(self.bad_weight(change.key(), row, counts[run], "a key names one row")?);
             }
         }
         Ok(())
+    }
+
+    fn bad_weight(
+        &self,
+        columns: &[ArrayRef],
+        row: usize,
+        weight: i64,
+        rule: &'static str,
+    ) -> Result<EngineError, EngineError> {
+        let key = self.table.show_key(columns, row)?;
+        Ok(EngineError::BadWeight { table: self.table.name.clone(), key, weight, rule })
     }
 
     fn duplicate(&self, keys: &[ArrayRef], row: usize) -> Result<EngineError, EngineError> {

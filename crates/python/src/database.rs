@@ -34,13 +34,7 @@ impl Database {
         py: Python<'_>,
         work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send,
     ) -> PyResult<T> {
-        if *held(&self.inside) == Some(std::thread::current().id()) {
-            return Err(raise(
-                py,
-                Kind::Plan,
-                "the database was called from inside one of its own functions; hand the work to another thread",
-            ));
-        }
+        self.refuse_reentry(py)?;
         let outcome = enter(py, || {
             let mut engine = held(&self.engine);
             let Some(engine) = engine.as_mut() else { return Ok(None) };
@@ -51,6 +45,16 @@ impl Database {
             result.map(Some)
         })?;
         outcome.ok_or_else(|| raise(py, Kind::Closed, "the database is closed"))
+    }
+
+    /// A function that the engine calls must not call it: it would wait for itself.
+    fn refuse_reentry(&self, py: Python<'_>) -> PyResult<()> {
+        if *held(&self.inside) != Some(std::thread::current().id()) {
+            return Ok(());
+        }
+        let message =
+            "the database was called from inside one of its own functions; hand the work to another thread";
+        Err(raise(py, Kind::Plan, message))
     }
 
     /// What is needed to read data for each table.
@@ -161,9 +165,11 @@ impl Database {
         self.with(py, |engine| engine.explain(view))
     }
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.refuse_reentry(py)?;
         let engine = py.detach(|| held(&self.engine).take());
         py.detach(|| drop(engine));
+        Ok(())
     }
 }
 

@@ -211,3 +211,25 @@ fn a_stream_of_another_table_of_the_same_name_is_refused_with_both() {
         db.drop_table("t").unwrap();
     }
 }
+
+#[test]
+fn views_over_one_delay_have_each_their_own_history() {
+    let (mut db, t) = database();
+    let some = |plan: &Plan| plan.filter(&col("x").gt(lit(5_i64))).unwrap();
+    db.create_view("a", t.delay(), vec![]).unwrap();
+    db.create_view("b", some(&t.delay()), vec![]).unwrap();
+    db.apply(&[upsert(&[(1, 5), (2, 6)])]).unwrap();
+    assert!(pairs(&mut db, "a").is_empty() && pairs(&mut db, "b").is_empty());
+    db.create_view("c", t.delay().union_all(&[t.delay()]).unwrap(), vec![]).unwrap();
+    db.create_view("d", t.integrate(), vec![]).unwrap();
+    db.create_view("e", some(&t.integrate()), vec![]).unwrap();
+    db.apply(&[upsert(&[(3, 7)])]).unwrap();
+    assert_eq!(pairs(&mut db, "a"), vec![(1, 5), (2, 6)]);
+    assert_eq!(pairs(&mut db, "b"), vec![(2, 6)]);
+    let delays = |db: &Database| db.metrics().iter().filter(|node| node.operator == "delay").count();
+    assert_eq!(delays(&db), 3, "within one view a delay is built once");
+    for view in ["a", "b", "c", "d", "e"] {
+        db.drop_view(view).unwrap();
+    }
+    assert_eq!(db.metrics().len(), 1, "only the table is left");
+}

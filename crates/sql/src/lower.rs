@@ -1,4 +1,5 @@
-//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views.
+//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views. What depends on history (a delay, an
+//! integral) is shared within one view alone: its content depends on when it was made, and a later view could not be filled from it.
 //!
 //! One method a plan node; joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
 //! decided in the small methods at the end: `arrange`, `join_streams`, `distinct`, `per_key`.
@@ -72,8 +73,7 @@ impl Lowering {
         tables: &HashMap<String, StreamId>,
         work: impl FnOnce(&mut Builder<'_>) -> Result<StreamId, PlanError>,
     ) -> Result<Lowered, PlanError> {
-        let mut builder =
-            Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
+        let mut builder = Builder::new(circuit, &mut self.memo, tables, None);
         let built = work(&mut builder);
         let added = std::mem::take(&mut builder.added);
         match built {
@@ -93,21 +93,40 @@ impl Lowering {
 pub(crate) struct Builder<'a> {
     pub(crate) scope: &'a mut Scope,
     pub(crate) memo: &'a mut Memo,
+    /// The streams of this plan that depend on history.
+    historic: HashMap<String, StreamId>,
     pub(crate) added: Vec<NodeId>,
     pub(crate) tables: &'a HashMap<String, StreamId>,
     /// The recursive relations, inside a recursive scope.
     pub(crate) relations: Option<HashMap<RelationId, StreamId>>,
 }
 
+impl<'a> Builder<'a> {
+    pub(crate) fn new(
+        scope: &'a mut Scope,
+        memo: &'a mut Memo,
+        tables: &'a HashMap<String, StreamId>,
+        relations: Option<HashMap<RelationId, StreamId>>,
+    ) -> Self {
+        Self { scope, memo, historic: HashMap::new(), added: Vec::new(), tables, relations }
+    }
+}
+
 impl Builder<'_> {
     /// The stream of a plan, built if it does not exist.
     pub(crate) fn lower(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        if let Some(stream) = self.memo.streams.get(plan.fingerprint()) {
+        let historic = plan.depends_on_history();
+        if let Some(stream) = self.known(historic).get(plan.fingerprint()) {
             return Ok(*stream);
         }
         let stream = self.lower_kind(plan)?;
-        self.memo.streams.insert(plan.fingerprint().to_owned(), stream);
+        self.known(historic).insert(plan.fingerprint().to_owned(), stream);
         Ok(stream)
+    }
+
+    /// The streams among which one of this kind is looked for. A nested scope belongs to one recursion, which is shared or not as a whole.
+    pub(crate) fn known(&mut self, historic: bool) -> &mut HashMap<String, StreamId> {
+        if historic && !self.is_nested() { &mut self.historic } else { &mut self.memo.streams }
     }
 
     fn lower_kind(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {

@@ -33,7 +33,8 @@ impl Builder<'_> {
     /// The node of the whole recursion, shared by its relations.
     fn scope_of(&mut self, recursion: &Recursion) -> Result<StreamId, PlanError> {
         let name = format!("recursion {}", recursion.fingerprint);
-        if let Some(stream) = self.memo.streams.get(&name) {
+        let historic = recursion.depends_on_history();
+        if let Some(stream) = self.known(historic).get(&name) {
             return Ok(*stream);
         }
         let mut closed: Vec<&Plan> = Vec::new();
@@ -42,7 +43,7 @@ impl Builder<'_> {
         let subcircuit = self.subcircuit(recursion, &closed)?;
         let schema: SchemaRef = Arc::clone(recursion.relations[0].1.schema());
         let stream = self.scope.add_nary(Box::new(subcircuit), &inputs, schema)?;
-        self.memo.streams.insert(name, stream);
+        self.known(historic).insert(name, stream);
         Ok(self.note(stream))
     }
 
@@ -73,8 +74,7 @@ fn build_bodies(
     relations: &HashMap<RelationId, StreamId>,
     recursion: &Recursion,
 ) -> Result<Vec<StreamId>, PlanError> {
-    let mut inside =
-        Builder { scope: subcircuit, memo, added: Vec::new(), tables, relations: Some(relations.clone()) };
+    let mut inside = Builder::new(subcircuit, memo, tables, Some(relations.clone()));
     let body = |(_, plan): &(RelationId, Plan)| {
         let stream = inside.lower(plan)?;
         inside.distinct(stream)

@@ -19,6 +19,7 @@ struct Node {
     kind: PlanKind,
     schema: SchemaRef,
     fingerprint: String,
+    historic: bool,
 }
 
 /// The kinds of joins.
@@ -112,6 +113,13 @@ pub struct Recursion {
     pub(crate) fingerprint: String,
 }
 
+impl Recursion {
+    /// Whether a relation's content depends on how changes were cut into steps.
+    pub fn depends_on_history(&self) -> bool {
+        self.relations.iter().any(|(_, body)| body.depends_on_history())
+    }
+}
+
 impl RelationId {
     /// An identity that no other relation of this process has.
     pub fn next() -> Self {
@@ -123,7 +131,8 @@ impl RelationId {
 impl Plan {
     pub(crate) fn new(kind: PlanKind, schema: SchemaRef) -> Self {
         let fingerprint = fingerprint(&kind, &schema);
-        Self(Arc::new(Node { kind, schema, fingerprint }))
+        let historic = is_historic(&kind);
+        Self(Arc::new(Node { kind, schema, fingerprint, historic }))
     }
 
     /// A table.
@@ -174,9 +183,15 @@ impl Plan {
 
     /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
     pub fn depends_on_history(&self) -> bool {
-        let own =
-            matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
-        own || self.inputs().iter().any(|input| input.depends_on_history())
+        self.0.historic
+    }
+}
+
+fn is_historic(kind: &PlanKind) -> bool {
+    match kind {
+        PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_) => true,
+        PlanKind::Fixpoint { recursion, .. } => recursion.depends_on_history(),
+        kind => inputs_of(kind).into_iter().any(Plan::depends_on_history),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The kernel of joins: row numbers of matching pairs, then one gather per column.
 //!
 //! Pairs are collected as three flat vectors: the row of the delta, the row of the batch, the product of the weights. Columns are gathered only when
-//! all pairs are known, or when there are so many that a residual should thin them out first. A foreign key finds each row of the
+//! all pairs are known, or when there are so many that a residual should thin them out first; then in chunks, also of the pairs of one key, so
+//! that memory is bounded by what goes out and a step can be interrupted between two chunks. A foreign key finds each row of the
 //! delta exactly once; its row numbers are then `0..n` and the columns are shared instead of gathered.
 //!
 //! Products of weights are multiplied unchecked where the masses of both batches show that none can overflow, which is nearly always.
@@ -66,17 +67,11 @@ impl<'a> Pairs<'a> {
         let delta = self.delta;
         meet(delta.key(), starts, batch, self.spec.null_matches, |run, rows| {
             let delta_run = starts[run]..starts[run + 1];
-            if exact {
-                self.multiply(delta_run, batch, rows)
-            } else {
-                self.multiply_checked(delta_run, batch, rows)?
+            let pairs = delta_run.len().saturating_mul(rows.len());
+            if self.weights.len().saturating_add(pairs) <= self.limit {
+                return Ok::<_, OperatorError>(self.multiply(delta_run, batch, rows, exact)?);
             }
-            if self.weights.len() >= self.limit {
-                ctx.check()?;
-                self.close(batch);
-                self.flush()?;
-            }
-            Ok::<_, OperatorError>(())
+            self.multiply_in_chunks(delta_run, batch, rows, exact, ctx)
         })?;
         self.close(batch);
         Ok(())
@@ -88,9 +83,44 @@ impl<'a> Pairs<'a> {
         Ok(self.done)
     }
 
-    /// Adds all pairs of two runs, whose products are known to fit.
+    /// Adds all pairs of two runs that are too many for one chunk.
+    fn multiply_in_chunks(
+        &mut self,
+        delta_run: Range<u32>,
+        batch: &'a IndexedBatch,
+        rows: Range<u32>,
+        exact: bool,
+        ctx: &Context<'_>,
+    ) -> Result<(), OperatorError> {
+        for row in delta_run {
+            let mut from = rows.start;
+            while from < rows.end {
+                let room = self.limit.saturating_sub(self.weights.len()).max(1);
+                let until = from + room.min((rows.end - from) as usize) as u32;
+                self.multiply(row..row + 1, batch, from..until, exact)?;
+                from = until;
+                if self.weights.len() >= self.limit {
+                    ctx.check()?;
+                    self.close(batch);
+                    self.flush()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds all pairs of two runs. The products are checked unless they are known to fit.
     #[inline]
-    fn multiply(&mut self, delta_run: Range<u32>, batch: &IndexedBatch, rows: Range<u32>) {
+    fn multiply(
+        &mut self,
+        delta_run: Range<u32>,
+        batch: &IndexedBatch,
+        rows: Range<u32>,
+        exact: bool,
+    ) -> Result<(), TraceError> {
+        if !exact {
+            self.check_products(delta_run.clone(), batch, rows.clone())?;
+        }
         let weights = &batch.weights()[rows.start as usize..rows.end as usize];
         for row in delta_run {
             let factor = self.delta.weights()[row as usize];
@@ -98,21 +128,21 @@ impl<'a> Pairs<'a> {
             self.batch_rows.extend(rows.clone());
             self.weights.extend(weights.iter().map(|weight| weight.wrapping_mul(factor)));
         }
+        Ok(())
     }
 
-    fn multiply_checked(
-        &mut self,
+    fn check_products(
+        &self,
         delta_run: Range<u32>,
         batch: &IndexedBatch,
         rows: Range<u32>,
     ) -> Result<(), TraceError> {
-        for row in delta_run.clone() {
+        for row in delta_run {
             let factor = self.delta.weights()[row as usize];
             for other in rows.clone() {
                 factor.checked_mul(batch.weights()[other as usize]).ok_or(TraceError::WeightOverflow)?;
             }
         }
-        self.multiply(delta_run, batch, rows);
         Ok(())
     }
 

@@ -149,8 +149,12 @@ impl Database {
         Ok(Step { changes, schemas: Arc::new(schemas) })
     }
 
-    fn snapshot(&self, py: Python<'_>, view_or_table: &str) -> PyResult<ArrowTable> {
-        self.with(py, |engine| ArrowTable::of_rows(&engine.snapshot(view_or_table)?))
+    #[pyo3(signature = (view_or_table, weighted = false))]
+    fn snapshot(&self, py: Python<'_>, view_or_table: &str, weighted: bool) -> PyResult<ArrowTable> {
+        self.with(py, |engine| {
+            let rows = engine.snapshot(view_or_table)?;
+            if weighted { ArrowTable::with_weights(&rows) } else { ArrowTable::of_rows(view_or_table, &rows) }
+        })
     }
 
     fn graph(&self, py: Python<'_>, format: &str) -> PyResult<String> {

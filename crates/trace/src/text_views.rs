@@ -15,8 +15,8 @@ use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type, StringViewType,
     Utf8Type,
 };
-use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
-use arrow_buffer::{Buffer, NullBufferBuilder};
+use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBufferBuilder};
 use arrow_schema::DataType;
 use arrow_select::concat::concat;
 

@@ -236,7 +236,7 @@ class Database:
         Operations: insert, upsert, update (key and some columns), delete (keys or whole rows), weighted (a column `_weight`). Data: anything with `__arrow_c_stream__` or
         `__arrow_c_array__`, a dict of columns, a list of dicts, or a list of objects with the columns as attributes; for delete also a list of keys (scalars or tuples).
         """
-    def snapshot(self, view_or_table: str) -> ArrowTable: ...
+    def snapshot(self, view_or_table: str, weighted: bool = False) -> ArrowTable: ...
     def graph(self, format: str) -> str:
         """`format`: mermaid or dot."""
     def metrics(self) -> ArrowTable:

@@ -181,7 +181,8 @@ class Database:
         """
         operations = [self._operation(*operation) for operation in batch.operations]
         step = self.native.apply(operations)
-        return Changes(step, {name: view.row for name, view in self._views.items()})
+        # Another thread may make a view meanwhile: a copy is taken in one piece.
+        return Changes(step, {name: view.row for name, view in self._views.copy().items()})
 
     def graph(self, format: Literal["mermaid", "dot"] = "mermaid") -> str:
         """The circuit of all views as a picture in Mermaid or Graphviz text."""
@@ -222,7 +223,7 @@ class Database:
 
     def _of_class(self, table: str | type[Row]) -> Table[Any] | None:
         """By its row class, or the name of it: the class is what a program's author sees."""
-        return next((t for t in self._tables.values() if table in (t.row, t.row.__name__)), None)
+        return next((t for t in self._tables.copy().values() if table in (t.row, t.row.__name__)), None)
 
     def _operation(self, operation: str, table: TableRef[Any], data: object) -> tuple[str, str, object]:
         found = self._table(table)

@@ -44,11 +44,11 @@ class Table(Stream[T]):
         """Remove rows by key, or as whole rows from a table without key."""
         return self._database.apply(Batch().delete(self, keys_or_rows))
 
-    def snapshot(self) -> pa.Table:
-        """The rows of the table now, as an Arrow table."""
+    def snapshot(self, *, weighted: bool = False) -> pa.Table:
+        """The rows of the table now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`."""
         import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
 
-        return pa.table(self._database.native.snapshot(self.name))
+        return pa.table(self._database.native.snapshot(self.name, weighted))
 
     def rows(self) -> list[T]:
         """The rows of the table now, as objects of its row class.

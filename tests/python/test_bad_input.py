@@ -107,6 +107,31 @@ BAD: dict[str, tuple[Callable[[World], object], type[Exception], tuple[str, ...]
         tr.NotNullError,
         ("id", "0"),
     ),
+    "a column twice in Arrow": (
+        lambda w: w.db.insert(w.bids, pa.table([[2], [7], [1.0], [2.0]], ["id", "auction", "price", "price"])),
+        tr.ColumnError,
+        ("price", "twice", "bid"),
+    ),
+    "weights in an insert": (
+        lambda w: w.db.insert(w.bids, {**GOOD, "id": 2, "_weight": 1}),
+        tr.ColumnError,
+        ("_weight", "weighted", "insert", "bid"),
+    ),
+    "weights in an upsert of Arrow": (
+        lambda w: w.db.upsert(w.bids, TABLE.append_column("_weight", pa.array([1, -1]))),
+        tr.ColumnError,
+        ("_weight", "weighted", "upsert", "bid"),
+    ),
+    "weights in an update": (
+        lambda w: w.db.update(w.bids, [{"id": 1, "price": 2.0, "_weight": 1}]),
+        tr.ColumnError,
+        ("_weight", "weighted", "update", "bid"),
+    ),
+    "weights in a delete": (
+        lambda w: w.db.delete(w.ticks, pa.table({"n": [1], "_weight": [-1]})),
+        tr.ColumnError,
+        ("_weight", "weighted", "delete", "tick"),
+    ),
     "a duplicate key": (
         lambda w: w.db.insert(w.bids, [{**GOOD, "id": 2}, GOOD]),
         tr.DuplicateKeyError,

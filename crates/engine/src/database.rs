@@ -13,6 +13,7 @@ use tailrace_operators::TableSource;
 use tailrace_sql::{Lowered, Lowering, Plan, PlanKind};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
 
+use crate::conform::WEIGHT;
 use crate::fold::Fold;
 use crate::table::{Table, kept_layout};
 use crate::view::View;
@@ -70,6 +71,7 @@ impl Database {
     /// Creates a table, or gives the one of that name if it has the same columns and key. Without a key it is a bag of rows.
     pub fn create_table(&mut self, name: &str, schema: &Schema, key: &[String]) -> Result<Plan, EngineError> {
         let schema = normal_schema(schema);
+        check_names("table", name, &schema)?;
         let key =
             key.iter().map(|column| key_position(name, &schema, column)).collect::<Result<Vec<_>, _>>()?;
         self.check_free(name, &schema, &key)?;
@@ -122,6 +124,7 @@ impl Database {
             let kind = if self.views.contains_key(name) { "view" } else { "table" };
             return Err(EngineError::Exists { name: name.to_owned(), kind, detail: String::new() });
         }
+        check_names("view", name, plan.schema())?;
         let tables: HashMap<String, StreamId> =
             self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
         let lowered = self.lowering.lower(&mut self.circuit, &tables, &plan)?;
@@ -238,7 +241,7 @@ impl Database {
                     folds.len() - 1
                 }
             };
-            folds[place].1.apply(operation.kind, &operation.rows)?;
+            folds[place].1.apply(operation)?;
         }
         let mut inputs = Vec::with_capacity(folds.len());
         for (table, fold) in folds {
@@ -316,6 +319,14 @@ impl Database {
             Some(table) if table.key != key => taken("table", "with another key"),
             _ => Ok(()),
         }
+    }
+}
+
+/// Changes have a column for the weight, so that a table or view cannot.
+fn check_names(kind: &'static str, name: &str, schema: &SchemaRef) -> Result<(), EngineError> {
+    match schema.index_of(WEIGHT) {
+        Ok(_) => Err(EngineError::ReservedColumn { kind, name: name.to_owned(), column: WEIGHT.to_owned() }),
+        Err(_) => Ok(()),
     }
 }
 

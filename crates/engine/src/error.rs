@@ -62,6 +62,36 @@ pub enum EngineError {
         /// What was given.
         given: Vec<String>,
     },
+    /// Two columns of one name.
+    #[error("column '{column}' is given twice for table '{table}'; given: {}", list(given))]
+    RepeatedColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What was given.
+        given: Vec<String>,
+    },
+    /// Weights where they mean nothing.
+    #[error(
+        "the {operation} into table '{table}' has a column '_weight', which only weighted changes have: use `weighted` for them, or leave the column out"
+    )]
+    StrayWeight {
+        /// The table.
+        table: String,
+        /// insert, upsert, update, delete.
+        operation: &'static str,
+    },
+    /// A column of a table or view with a name that means something else.
+    #[error("{kind} '{name}' cannot have a column '{column}': it is the name of the weight in changes")]
+    ReservedColumn {
+        /// Table or view.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// The column.
+        column: String,
+    },
     /// A column of another type.
     #[error("column '{column}' of table '{table}' has type {expected}, got {found}{}", at(*row))]
     ColumnType {

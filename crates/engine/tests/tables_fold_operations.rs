@@ -54,12 +54,11 @@ fn operation(op: &Op) -> Operation {
     let values: ArrayRef = Arc::new(Int64Array::from_iter(op.rows.iter().map(|(_, value)| *value)));
     let columns =
         if op.kind == OperationKind::Delete { vec![("k", keys)] } else { vec![("v", values), ("k", keys)] };
-    Operation {
-        kind: op.kind,
-        table: "t".into(),
-        rows: RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
-            .unwrap(),
-    }
+    Operation::new(
+        op.kind,
+        "t",
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap(),
+    )
 }
 
 fn database() -> Database {
@@ -135,15 +134,49 @@ fn weighted_changes_must_leave_a_table() {
     let rows = |keys: Vec<i64>, weights: Vec<i64>| {
         let columns: Vec<(&str, ArrayRef)> =
             vec![("k", Arc::new(Int64Array::from(keys))), ("_weight", Arc::new(Int64Array::from(weights)))];
-        Operation {
-            kind: OperationKind::Weighted,
-            table: "t".into(),
-            rows: RecordBatch::try_from_iter(columns).unwrap(),
-        }
+        Operation::new(OperationKind::Weighted, "t", RecordBatch::try_from_iter(columns).unwrap())
     };
     assert!(db.apply(&[rows(vec![1, 2], vec![1, 1])]).is_ok());
     assert!(matches!(db.apply(&[rows(vec![1], vec![1])]), Err(EngineError::BadWeight { weight: 2, .. })));
     assert!(matches!(db.apply(&[rows(vec![9], vec![-1])]), Err(EngineError::BadWeight { weight: -1, .. })));
     assert!(db.apply(&[rows(vec![1], vec![-1])]).is_ok());
     assert_eq!(contents(&mut db, "t").keys().copied().collect::<Vec<_>>(), vec![2]);
+}
+
+fn weighted(rows: &[(i64, Option<i64>, i64)]) -> Operation {
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("k", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)))),
+        ("v", Arc::new(Int64Array::from_iter(rows.iter().map(|row| row.1)))),
+        ("_weight", Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.2)))),
+    ];
+    let columns = columns.into_iter().map(|(name, column)| (name, column, true));
+    Operation::new(OperationKind::Weighted, "t", RecordBatch::try_from_iter_with_nullable(columns).unwrap())
+}
+
+#[test]
+fn after_weighted_changes_a_key_is_not_taken_for_another() {
+    let mut db = database();
+    db.apply(&[operation(&Op { kind: OperationKind::Insert, rows: vec![(1, Some(1))] })]).unwrap();
+    let before = contents(&mut db, "t");
+    // Key 1 has two rows for now, and key 99 none: two rows for two keys.
+    let update = operation(&Op { kind: OperationKind::Update, rows: vec![(1, Some(5)), (99, Some(6))] });
+    let error = db.apply(&[weighted(&[(1, Some(2), 1)]), update]).err().unwrap();
+    assert!(matches!(error, EngineError::BadWeight { weight: 2, .. }), "{error}");
+    let delete = operation(&Op { kind: OperationKind::Delete, rows: vec![(1, None)] });
+    for weight in [1, -2] {
+        let error = db.apply(&[weighted(&[(1, Some(1), weight)]), delete.clone()]).err().unwrap();
+        assert!(matches!(error, EngineError::BadWeight { .. }), "{error}");
+    }
+    assert_eq!(contents(&mut db, "t"), before);
+}
+
+#[test]
+fn an_upsert_after_weighted_changes_leaves_one_row() {
+    let mut db = database();
+    db.apply(&[operation(&Op { kind: OperationKind::Insert, rows: vec![(1, Some(1))] })]).unwrap();
+    let upsert = operation(&Op { kind: OperationKind::Upsert, rows: vec![(1, Some(7))] });
+    for raw in [(1, Some(1), 3), (1, Some(2), 1), (1, Some(1), -4)] {
+        db.apply(&[weighted(&[raw]), upsert.clone()]).unwrap();
+        assert_eq!(contents(&mut db, "t"), Model::from([(1, Some(7))]));
+    }
 }

@@ -100,7 +100,7 @@ impl Join {
         batches: impl Iterator<Item = &'a Arc<IndexedBatch>>,
         ctx: &Context<'_>,
     ) -> Result<Vec<ChangeBatch>, OperatorError> {
-        let mut pairs = Pairs::new(&self.spec, side, delta);
+        let mut pairs = Pairs::new(&self.spec, side, delta)?;
         if !delta.is_empty() {
             let starts = delta.runs()?;
             for batch in batches.filter(|batch| !batch.is_empty()) {

@@ -9,8 +9,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Schema};
 use datafusion_common::DataFusionError;
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use tailrace_circuit::OperatorError;
 use tailrace_trace::{ChangeBatch, normal_array, normal_type};
 
@@ -93,10 +93,21 @@ impl fmt::Display for Scalar {
     }
 }
 
+/// Tells any two expressions apart that may give different values, so that it serves as an identity. The debug form of an expression alone does
+/// not: it names functions, and two functions of a user may have one name.
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.expr)
+        write!(f, "{:?}", self.expr)?;
+        write_functions(&self.expr, f)
     }
+}
+
+/// The functions that are called in an expression, in the order of the tree, each as its implementation shows itself.
+fn write_functions(expr: &Arc<dyn PhysicalExpr>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+        write!(f, " {:?}", call.fun().inner())?;
+    }
+    expr.children().into_iter().try_for_each(|child| write_functions(child, f))
 }
 
 /// An error of a user's function is passed on as it is; all others are told with their expression.

@@ -63,7 +63,11 @@ pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
         EngineError::UnknownTable { .. } => Kind::UnknownTable,
         EngineError::UnknownView { .. } => Kind::UnknownView,
         EngineError::Exists { .. } | EngineError::InUse { .. } | EngineError::Unsupported(_) => Kind::Plan,
-        EngineError::UnknownColumn { .. } | EngineError::MissingColumn { .. } => Kind::Column,
+        EngineError::UnknownColumn { .. }
+        | EngineError::MissingColumn { .. }
+        | EngineError::RepeatedColumn { .. }
+        | EngineError::StrayWeight { .. }
+        | EngineError::ReservedColumn { .. } => Kind::Column,
         EngineError::ColumnType { .. } => Kind::TypeMismatch,
         EngineError::NotNull { .. } => Kind::NotNull,
         EngineError::DuplicateKey { .. } => Kind::DuplicateKey,
@@ -116,11 +120,14 @@ fn from_operator(py: Python<'_>, error: EngineError) -> PyErr {
     }
 }
 
+/// An exception that is no error (KeyboardInterrupt, SystemExit, a cancelled task) goes on as it is: who waits for it would not know a wrapped one.
 fn callback_error(py: Python<'_>, message: &str, cause: &(dyn StdError + Send + Sync + 'static)) -> PyErr {
-    let raised = raise(py, Kind::Udf, message);
-    if let Some(cause) = cause.downcast_ref::<PyErr>() {
-        raised.set_cause(py, Some(cause.clone_ref(py)));
+    let Some(cause) = cause.downcast_ref::<PyErr>() else { return raise(py, Kind::Udf, message) };
+    if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
+        return cause.clone_ref(py);
     }
+    let raised = raise(py, Kind::Udf, message);
+    raised.set_cause(py, Some(cause.clone_ref(py)));
     raised
 }
 

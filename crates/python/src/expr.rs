@@ -106,6 +106,7 @@ impl Expr {
     #[pyo3(signature = (name, function, args, returns, nullable = true))]
     fn udf(name: String, function: Py<PyAny>, args: Vec<Py<Self>>, returns: &Type, nullable: bool) -> Self {
         let function = UserFunction {
+            identity: function.as_ptr() as usize,
             function: array_function(&name, function, &returns.0),
             name,
             returns: returns.0.clone(),

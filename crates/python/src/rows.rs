@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
     new_null_array,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -18,7 +18,28 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::capsule::import_batches;
 use crate::error::{Kind, raise};
 
+/// Data as rows of a table.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// The rows, in chunks.
+    pub(crate) batches: Vec<RecordBatch>,
+    /// Columns that only some rows give, with a bit set for each row that does not.
+    pub(crate) omitted: Vec<(String, BooleanBuffer)>,
+}
+
 /// The rows of `data` for a table of that schema. `keys` are the key columns, for data that is a list of keys.
+pub(crate) fn given(
+    data: &Bound<'_, PyAny>,
+    table: &str,
+    schema: &Schema,
+    keys: &[String],
+) -> PyResult<Given> {
+    let batches = batches(data, table, schema, keys)?;
+    let omitted = if batches.len() == 1 { omitted(data, &batches[0])? } else { Vec::new() };
+    Ok(Given { batches, omitted })
+}
+
+/// The rows alone: what a row does not give is NULL.
 pub(crate) fn batches(
     data: &Bound<'_, PyAny>,
     table: &str,
@@ -56,6 +77,24 @@ pub(crate) fn batches(
 /// One column of values.
 pub(crate) fn column(values: &[Option<Bound<'_, PyAny>>], field: &Field, what: &str) -> PyResult<ArrayRef> {
     Column { field, what }.build(values)
+}
+
+/// What dicts with different keys do not give.
+fn omitted(data: &Bound<'_, PyAny>, rows: &RecordBatch) -> PyResult<Vec<(String, BooleanBuffer)>> {
+    let Ok(list) = data.cast::<PyList>() else { return Ok(Vec::new()) };
+    let dicts: Vec<Bound<'_, PyDict>> = list.iter().map_while(|row| row.cast_into().ok()).collect();
+    if dicts.len() < list.len() || dicts.iter().all(|row| row.len() == rows.num_columns()) {
+        return Ok(Vec::new());
+    }
+    let mut omitted = Vec::new();
+    for field in rows.schema_ref().fields() {
+        let lacks = |row: &Bound<'_, PyDict>| row.contains(field.name()).map(|there| !there);
+        let lacking: BooleanBuffer = dicts.iter().map(lacks).collect::<PyResult<Vec<bool>>>()?.into();
+        if lacking.count_set_bits() > 0 {
+            omitted.push((field.name().clone(), lacking));
+        }
+    }
+    Ok(omitted)
 }
 
 fn has_arrow(value: &Bound<'_, PyAny>) -> bool {
@@ -255,19 +294,20 @@ impl Column<'_> {
             DataType::UInt16 => ints!(UInt16Type),
             DataType::UInt32 => ints!(UInt32Type),
             DataType::UInt64 => ints!(UInt64Type),
-            DataType::Float32 => self.primitive::<Float32Type>(values, |value| value.extract()),
-            DataType::Float64 => self.primitive::<Float64Type>(values, |value| value.extract()),
+            DataType::Float32 => self.primitive::<Float32Type>(values, float32),
+            DataType::Float64 => self.primitive::<Float64Type>(values, float64),
             DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => self.strings(values),
             DataType::Binary | DataType::BinaryView | DataType::LargeBinary => self.binaries(values),
             DataType::FixedSizeBinary(width) => self.fixed(values, *width),
-            DataType::Decimal128(_, scale) => {
-                let scale = *scale;
-                let array = self.primitive::<Decimal128Type>(values, |value| decimal(value, scale))?;
+            DataType::Decimal128(precision, scale) => {
+                let (precision, scale) = (*precision, *scale);
+                let array =
+                    self.primitive::<Decimal128Type>(values, |value| decimal(value, precision, scale))?;
                 Ok(arrow_cast(&array, self.field.data_type()))
             }
-            DataType::Date32 => self.primitive::<Date32Type>(values, |value| Ok(days(value)? as i32)),
+            DataType::Date32 => self.primitive::<Date32Type>(values, date),
             DataType::Time64(TimeUnit::Microsecond) => {
-                self.primitive::<Time64MicrosecondType>(values, micros_of_day)
+                self.primitive::<Time64MicrosecondType>(values, time_of_day)
             }
             DataType::Duration(TimeUnit::Microsecond) => {
                 self.primitive::<DurationMicrosecondType>(values, micros_of_delta)
@@ -487,6 +527,41 @@ fn arrow_cast(array: &ArrayRef, target: &DataType) -> ArrayRef {
     data.build().map_or_else(|_| Arc::clone(array), arrow_array::make_array)
 }
 
+/// A float, or an int that is exactly a float.
+fn float64(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let float: f64 = value.extract()?;
+    if value.is_instance_of::<pyo3::types::PyInt>() && !value.eq(float)? {
+        return Err(pyo3::exceptions::PyOverflowError::new_err("float"));
+    }
+    Ok(float)
+}
+
+/// The nearest small float, as Python numbers have no exact one; a value beyond its range is refused.
+fn float32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    let wide = float64(value)?;
+    let float = wide as f32;
+    if float.is_infinite() && wide.is_finite() {
+        return Err(pyo3::exceptions::PyOverflowError::new_err("float"));
+    }
+    Ok(float)
+}
+
+/// The day of a date. A datetime is one too, to Python, but its time would be lost.
+fn date(value: &Bound<'_, PyAny>) -> PyResult<i32> {
+    if value.hasattr("hour")? {
+        return Err(pyo3::exceptions::PyTypeError::new_err("date"));
+    }
+    Ok(days(value)? as i32)
+}
+
+/// The time of a time of day without a zone, which the column could not keep.
+fn time_of_day(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.hasattr("year")? || !value.getattr("tzinfo")?.is_none() {
+        return Err(pyo3::exceptions::PyTypeError::new_err("time"));
+    }
+    micros_of_day(value)
+}
+
 fn days(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     const EPOCH: i64 = 719_163;
     Ok(value.call_method0("toordinal")?.extract::<i64>()? - EPOCH)
@@ -497,7 +572,15 @@ fn micros_of_day(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok(((part("hour")? * 60 + part("minute")?) * 60 + part("second")?) * 1_000_000 + part("microsecond")?)
 }
 
+/// What a pandas value has below a microsecond.
+fn nanoseconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<i64> {
+    value.getattr_opt(name)?.map_or(Ok(0), |part| part.extract())
+}
+
 fn micros_of_delta(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if nanoseconds(value, "nanoseconds")? != 0 {
+        return Err(pyo3::exceptions::PyTypeError::new_err("nanoseconds"));
+    }
     let part = |name: &str| value.getattr(name)?.extract::<i64>();
     let overflow = || pyo3::exceptions::PyOverflowError::new_err("duration");
     let seconds = part("days")?
@@ -512,6 +595,9 @@ fn micros_of_delta(value: &Bound<'_, PyAny>) -> PyResult<i64> {
 
 /// Microseconds since the epoch; a zone is needed if the column has one, and refused if it has none.
 fn timestamp(value: &Bound<'_, PyAny>, zoned: bool) -> PyResult<i64> {
+    if nanoseconds(value, "nanosecond")? != 0 {
+        return Err(pyo3::exceptions::PyTypeError::new_err("nanoseconds"));
+    }
     let local = days(value)? * 86_400_000_000 + micros_of_day(value)?;
     let offset = value.call_method0("utcoffset")?;
     if offset.is_none() == zoned {
@@ -521,7 +607,7 @@ fn timestamp(value: &Bound<'_, PyAny>, zoned: bool) -> PyResult<i64> {
 }
 
 /// A decimal (or int) as an integer of the column's scale; a value that needs more digits is refused.
-fn decimal(value: &Bound<'_, PyAny>, scale: i8) -> PyResult<i128> {
+fn decimal(value: &Bound<'_, PyAny>, precision: u8, scale: i8) -> PyResult<i128> {
     let wrong = || pyo3::exceptions::PyTypeError::new_err("decimal");
     if value.is_instance_of::<pyo3::types::PyFloat>() {
         return Err(wrong());
@@ -540,6 +626,9 @@ fn decimal(value: &Bound<'_, PyAny>, scale: i8) -> PyResult<i128> {
     }
     let padded = format!("{whole}{fraction:0<width$}", width = scale as usize);
     let magnitude: i128 = padded.parse().map_err(|_| wrong())?;
+    if 10_i128.checked_pow(u32::from(precision)).is_some_and(|bound| magnitude >= bound) {
+        return Err(wrong());
+    }
     Ok(if negative { -magnitude } else { magnitude })
 }
 

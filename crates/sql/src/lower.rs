@@ -1,4 +1,5 @@
-//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views.
+//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views. What depends on history (a delay, an
+//! integral) is shared within one view alone: its content depends on when it was made, and a later view could not be filled from it.
 //!
 //! One method a plan node; joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
 //! decided in the small methods at the end: `arrange`, `join_streams`, `distinct`, `per_key`.
@@ -13,7 +14,7 @@ use tailrace_operators::{
     JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
     TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
-use tailrace_trace::Layout;
+use tailrace_trace::{Layout, external_type};
 
 use crate::user_function::calls_user_function;
 use crate::{Plan, PlanError, PlanKind, RelationId};
@@ -74,8 +75,7 @@ impl Lowering {
         tables: &HashMap<String, StreamId>,
         work: impl FnOnce(&mut Builder<'_>) -> Result<StreamId, PlanError>,
     ) -> Result<Lowered, PlanError> {
-        let mut builder =
-            Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
+        let mut builder = Builder::new(circuit, &mut self.memo, tables, None);
         let built = work(&mut builder);
         let added = std::mem::take(&mut builder.added);
         match built {
@@ -95,31 +95,46 @@ impl Lowering {
 pub(crate) struct Builder<'a> {
     pub(crate) scope: &'a mut Scope,
     pub(crate) memo: &'a mut Memo,
+    /// The streams of this plan that depend on history.
+    historic: HashMap<String, StreamId>,
     pub(crate) added: Vec<NodeId>,
     pub(crate) tables: &'a HashMap<String, StreamId>,
     /// The recursive relations, inside a recursive scope.
     pub(crate) relations: Option<HashMap<RelationId, StreamId>>,
 }
 
+impl<'a> Builder<'a> {
+    pub(crate) fn new(
+        scope: &'a mut Scope,
+        memo: &'a mut Memo,
+        tables: &'a HashMap<String, StreamId>,
+        relations: Option<HashMap<RelationId, StreamId>>,
+    ) -> Self {
+        Self { scope, memo, historic: HashMap::new(), added: Vec::new(), tables, relations }
+    }
+}
+
 impl Builder<'_> {
     /// The stream of a plan, built if it does not exist.
     pub(crate) fn lower(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        if let Some(stream) = self.memo.streams.get(plan.fingerprint()) {
+        let historic = plan.depends_on_history();
+        if let Some(stream) = self.known(historic).get(plan.fingerprint()) {
             return Ok(*stream);
         }
         let stream = self.lower_kind(plan)?;
-        self.memo.streams.insert(plan.fingerprint().to_owned(), stream);
+        self.known(historic).insert(plan.fingerprint().to_owned(), stream);
         Ok(stream)
+    }
+
+    /// The streams among which one of this kind is looked for. A nested scope belongs to one recursion, which is shared or not as a whole.
+    pub(crate) fn known(&mut self, historic: bool) -> &mut HashMap<String, StreamId> {
+        if historic && !self.is_nested() { &mut self.historic } else { &mut self.memo.streams }
     }
 
     fn lower_kind(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
         let schema = Arc::clone(plan.schema());
         match plan.kind() {
-            PlanKind::Table(name) => {
-                self.tables.get(name).copied().ok_or_else(|| {
-                    PlanError::Invalid(format!("table '{name}' does not exist in this database"))
-                })
-            }
+            PlanKind::Table(name) => self.table(name, &schema),
             PlanKind::Relation(id) => self.relation(*id),
             PlanKind::Filter { input, predicates } => {
                 self.unary(input, Filter::conjunction(predicates.clone()), schema)
@@ -166,6 +181,22 @@ impl Builder<'_> {
             }
             PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
         }
+    }
+
+    /// A table is bound by its name, so it may be another one than the plan was made for: of another database, or made again with other columns.
+    fn table(&self, name: &str, planned: &SchemaRef) -> Result<StreamId, PlanError> {
+        let Some(stream) = self.tables.get(name).copied() else {
+            return Err(PlanError::Invalid(format!("table '{name}' does not exist in this database")));
+        };
+        let found = self.schema(stream)?;
+        if found.fields() != planned.fields() {
+            let context = format!(
+                "table '{name}' of this database is not the one that the stream reads; make the stream again from db.table"
+            );
+            let (expected, found) = (columns_of(planned), columns_of(&found));
+            return Err(PlanError::TypeMismatch { context, expected, found });
+        }
+        Ok(stream)
     }
 
     fn relation(&self, id: RelationId) -> Result<StreamId, PlanError> {
@@ -366,6 +397,16 @@ impl Builder<'_> {
         let reduce = TimedReduce::new(operator, keys, Arc::clone(input.schema()), Arc::clone(&schema))?;
         self.add_unary(Box::new(reduce), stream, schema)
     }
+}
+
+/// Columns with their types, for errors.
+fn columns_of(schema: &Schema) -> String {
+    let column = |field: &FieldRef| {
+        let null = if field.is_nullable() { "" } else { " NOT NULL" };
+        format!("{} {}{null}", field.name(), external_type(field.data_type()))
+    };
+    let columns: Vec<String> = schema.fields().iter().map(column).collect();
+    format!("({})", columns.join(", "))
 }
 
 /// The order of columns in an index of whole rows of this schema.

@@ -3,7 +3,8 @@
 //! * Only the columns that the output, the residual or the key need are indexed.
 //! * left = inner + (left rows without a match, padded with NULLs); right and full likewise.
 //! * Without a residual a row has a match if its key is there: the right side of the semi-join is a trace of keys alone.
-//! * With a residual a row has a match if it takes part in the inner join: the right side is then the trace of the rows that do.
+//! * With a residual a row has a match if it takes part in the inner join: the right side is then the trace of the rows that do. They have
+//!   the product of both weights there, so that their sign is compared with the row's own.
 
 use std::sync::Arc;
 
@@ -13,13 +14,14 @@ use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::{Column, Literal};
 use datafusion_physical_expr::utils::collect_columns;
 use tailrace_circuit::StreamId;
-use tailrace_operators::{JoinColumn, JoinSpec, Scalar, SemiJoin, SemiSpec};
+use tailrace_operators::{JoinColumn, JoinSpec, Negate, Participants, Scalar, SemiJoin, SemiSpec};
 
 use crate::lower::{Builder, cheap_first};
 use crate::plan_builder::nullable;
 use crate::{JoinKind, Plan, PlanError, PlanKind};
 
 /// One input of a join: a stream that holds the needed columns and the key.
+#[derive(Clone)]
 struct Side {
     stream: StreamId,
     schema: SchemaRef,
@@ -76,7 +78,7 @@ impl Builder<'_> {
         let join = JoinParts { left, right, width, residual };
         match kind {
             JoinKind::Semi | JoinKind::Anti => {
-                let rows = self.matched(&join, *kind == JoinKind::Anti, false)?;
+                let rows = self.matched(&join, *kind == JoinKind::Anti, false, None)?;
                 self.finish(rows, &join.left, output, plan)
             }
             kind => {
@@ -98,11 +100,11 @@ impl Builder<'_> {
         let inner = self.inner(join, Arc::clone(&schema))?;
         let mut parts = vec![inner];
         if keep_left {
-            let lonely = self.matched(join, true, false)?;
+            let lonely = self.matched(join, true, false, Some(inner))?;
             parts.push(self.pad(lonely, &join.left, &schema, 0)?);
         }
         if keep_right {
-            let lonely = self.matched(join, true, true)?;
+            let lonely = self.matched(join, true, true, Some(inner))?;
             parts.push(self.pad(lonely, &join.right, &schema, join.left.needed.len())?);
         }
         if parts.len() == 1 { Ok(inner) } else { self.sum(&parts, schema) }
@@ -137,20 +139,49 @@ impl Builder<'_> {
         self.join_streams(left, right, spec)
     }
 
-    /// The rows of one side (its needed columns, in plan order) that have a match, or that have none.
-    fn matched(&mut self, join: &JoinParts<'_>, anti: bool, swapped: bool) -> Result<StreamId, PlanError> {
+    /// The rows of one side (its needed columns, in plan order) that have a match, or that have none. `inner` are the pairs, if they are built already.
+    fn matched(
+        &mut self,
+        join: &JoinParts<'_>,
+        anti: bool,
+        swapped: bool,
+        inner: Option<StreamId>,
+    ) -> Result<StreamId, PlanError> {
         let (side, other) = if swapped { (&join.right, &join.left) } else { (&join.left, &join.right) };
         if join.residual.is_empty() {
             let keys = (other.stream, other.key.clone());
             return self.semi(side, side.index_columns(), side.key.len(), keys, anti, false);
         }
         let pairs = Arc::new(numbered(&join.left.needed_schema(), &join.right.needed_schema()));
-        let inner = self.inner(join, pairs)?;
         let start = if swapped { join.left.needed.len() } else { 0 };
         // Rows are told apart by all columns that the index holds, so the whole needed row is the key here, NULLs included.
         let columns: Vec<usize> = (start..start + side.needed.len()).collect();
         let index: Vec<usize> = side.needed.iter().map(|(_, place)| *place).collect();
-        self.semi(side, index, side.needed.len(), (inner, columns), anti, true)
+        if self.is_nested() {
+            let counted = self.counted_once(join, swapped)?;
+            let inner = self.inner(&counted, pairs)?;
+            return self.semi(side, index, side.needed.len(), (inner, columns), anti, true);
+        }
+        let inner = inner.map_or_else(|| self.inner(join, pairs), Ok)?;
+        let schema = Arc::new(renamed(&side.needed_schema(), 0));
+        let key_len = side.needed.len();
+        let left = self.arrange(side.stream, index, key_len)?;
+        let right = self.arrange(inner, columns, key_len)?;
+        let operator = Participants::new(anti, (0..key_len).collect(), Arc::clone(&schema));
+        let stream = self.scope.add_binary(Box::new(operator), left, right, schema)?;
+        Ok(self.note(stream))
+    }
+
+    /// The join with each row of one side once, whatever its weight is: a row takes part in it with the sum of the weights of its matches.
+    fn counted_once<'a>(&mut self, join: &JoinParts<'a>, swapped: bool) -> Result<JoinParts<'a>, PlanError> {
+        let (mut left, mut right) = (join.left.clone(), join.right.clone());
+        let side = if swapped { &mut right } else { &mut left };
+        let schema = self.schema(side.stream)?;
+        let positive = self.distinct(side.stream)?;
+        let opposite = self.add_unary(Box::new(Negate), side.stream, Arc::clone(&schema))?;
+        let negative = self.distinct(opposite)?;
+        side.stream = self.sum(&[positive, negative], schema)?;
+        Ok(JoinParts { left, right, width: join.width, residual: join.residual })
     }
 
     fn semi(

@@ -32,7 +32,8 @@ impl Builder<'_> {
     /// The node of the whole recursion, shared by its relations.
     fn scope_of(&mut self, recursion: &Recursion) -> Result<StreamId, PlanError> {
         let name = format!("recursion {}", recursion.fingerprint);
-        if let Some(stream) = self.memo.streams.get(&name) {
+        let historic = recursion.depends_on_history();
+        if let Some(stream) = self.known(historic).get(&name) {
             return Ok(*stream);
         }
         let mut bodies = Bodies { recursion, closed: Vec::new(), tables: self.tables };
@@ -48,7 +49,7 @@ impl Builder<'_> {
             let mut memo = bodies.memo(inside, &indexes);
             bodies.build(inner, inside, &mut memo)
         })?;
-        self.memo.streams.insert(name, stream);
+        self.known(historic).insert(name, stream);
         Ok(self.note(stream))
     }
 }
@@ -106,7 +107,7 @@ impl Bodies<'_> {
         let ids = self.recursion.relations.iter().map(|(id, _)| *id);
         let relations: HashMap<RelationId, StreamId> = ids.zip(inside.relations.iter().copied()).collect();
         let (tables, relations) = (self.tables, Some(relations));
-        let mut builder = Builder { scope: subcircuit, memo, added: Vec::new(), tables, relations };
+        let mut builder = Builder::new(subcircuit, memo, tables, relations);
         self.recursion.relations.iter().map(|(_, body)| builder.lower(body)).collect()
     }
 }

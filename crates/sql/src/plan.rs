@@ -19,6 +19,7 @@ struct Node {
     kind: PlanKind,
     schema: SchemaRef,
     fingerprint: String,
+    historic: bool,
 }
 
 /// The kinds of joins.
@@ -112,6 +113,13 @@ pub struct Recursion {
     pub(crate) fingerprint: String,
 }
 
+impl Recursion {
+    /// Whether a relation's content depends on how changes were cut into steps.
+    pub fn depends_on_history(&self) -> bool {
+        self.relations.iter().any(|(_, body)| body.depends_on_history())
+    }
+}
+
 impl RelationId {
     /// An identity that no other relation of this process has.
     pub fn next() -> Self {
@@ -123,7 +131,8 @@ impl RelationId {
 impl Plan {
     pub(crate) fn new(kind: PlanKind, schema: SchemaRef) -> Self {
         let fingerprint = fingerprint(&kind, &schema);
-        Self(Arc::new(Node { kind, schema, fingerprint }))
+        let historic = is_historic(&kind);
+        Self(Arc::new(Node { kind, schema, fingerprint, historic }))
     }
 
     /// A table.
@@ -174,9 +183,15 @@ impl Plan {
 
     /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
     pub fn depends_on_history(&self) -> bool {
-        let own =
-            matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
-        own || self.inputs().iter().any(|input| input.depends_on_history())
+        self.0.historic
+    }
+}
+
+fn is_historic(kind: &PlanKind) -> bool {
+    match kind {
+        PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_) => true,
+        PlanKind::Fixpoint { recursion, .. } => recursion.depends_on_history(),
+        kind => inputs_of(kind).into_iter().any(Plan::depends_on_history),
     }
 }
 
@@ -184,7 +199,8 @@ impl Plan {
 fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
     let mut text = String::new();
     let _ = match kind {
-        PlanKind::Table(name) => write!(text, "table {name:?}"),
+        // A table may be dropped and made again with other columns of the same types.
+        PlanKind::Table(name) => write!(text, "table {name:?} {:?}", names(schema)),
         PlanKind::Relation(id) => write!(text, "relation {}", id.0),
         PlanKind::Filter { predicates, .. } => write!(text, "filter {}", exprs(predicates)),
         PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
@@ -226,6 +242,10 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
     digest(&text)
 }
 
+fn names(schema: &SchemaRef) -> Vec<&str> {
+    schema.fields().iter().map(|field| field.name().as_str()).collect()
+}
+
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     match kind {
         PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Fixpoint { .. } => Vec::new(),
@@ -248,9 +268,9 @@ pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     }
 }
 
-/// Expressions in their debug form, which tells literals of different types and user functions apart.
+/// Expressions in their debug form, which tells literals of different types and user functions of one name apart.
 fn exprs(scalars: &[Scalar]) -> String {
-    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{:?}", scalar.expr())).collect();
+    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{scalar:?}")).collect();
     format!("[{}]", parts.join("; "))
 }
 

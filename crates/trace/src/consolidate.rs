@@ -75,6 +75,15 @@ pub fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>,
     gather_within(columns, rows, Slack::Double)
 }
 
+/// All rows, to be kept: the columns themselves, copied only if much larger buffers would stay alive through them.
+pub(crate) fn keep(columns: &[ArrayRef], len: usize) -> Result<Vec<ArrayRef>, TraceError> {
+    const SMALL: usize = 1024;
+    if columns.iter().all(|column| column.get_buffer_memory_size() <= SMALL) {
+        return Ok(columns.to_vec());
+    }
+    gather_within(columns, &UInt32Array::from_iter_values(0..len as u32), Slack::Little)
+}
+
 fn gather_within(
     columns: &[ArrayRef],
     rows: &UInt32Array,

@@ -26,27 +26,28 @@ pub enum DiffKind {
 /// Exact float sums of many rows: canonical bytes, one slice a row, empty for zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExactColumn {
-    ends: Vec<u32>,
+    /// Where each row's bytes end. Many groups of wide sums have more than 4 GiB, so that 32 bits do not do.
+    ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
 impl ExactColumn {
     /// The bytes of one row's sum.
     pub fn get(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
-        &self.bytes[start..self.ends[row] as usize]
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
     }
 
     /// Appends a sum given by its canonical bytes.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        self.ends.push(self.bytes.len() as u32);
+        self.ends.push(self.bytes.len());
     }
 
     /// Appends a sum.
     pub fn push(&mut self, sum: &ExactSum) {
         sum.write_bytes(&mut self.bytes);
-        self.ends.push(self.bytes.len() as u32);
+        self.ends.push(self.bytes.len());
     }
 
     /// The sums of the rows of two columns, row by row.
@@ -122,7 +123,7 @@ impl DiffColumn {
             Self::Weight(values) => values.len() * 8,
             Self::Sum(values) => values.len() * 16,
             Self::Wide(values) => values.len() * 32,
-            Self::Exact(values) => values.ends.len() * 4 + values.bytes.len(),
+            Self::Exact(values) => values.ends.len() * 8 + values.bytes.len(),
         }
     }
 
@@ -240,7 +241,7 @@ impl DiffBuilder {
             Self::Wide(out) => drop(out.pop()),
             Self::Exact(out, _) => {
                 out.ends.pop();
-                out.bytes.truncate(out.ends.last().map_or(0, |end| *end as usize));
+                out.bytes.truncate(out.ends.last().map_or(0, |end| *end));
             }
         }
     }

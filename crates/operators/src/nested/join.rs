@@ -234,7 +234,7 @@ fn pairs<'a>(
     batches: impl Iterator<Item = &'a IndexedBatch>,
     ctx: &Context<'_>,
 ) -> Result<Vec<ChangeBatch>, OperatorError> {
-    let mut pairs = Pairs::new(spec, side, delta);
+    let mut pairs = Pairs::new(spec, side, delta)?;
     for batch in batches {
         ctx.check()?;
         pairs.meet(starts, batch, ctx)?;

@@ -167,7 +167,6 @@ fn iterations(changes: &[(i32, Arc<IndexedBatch>)]) -> ArrayRef {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use std::collections::BTreeMap;
 

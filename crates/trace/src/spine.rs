@@ -245,7 +245,6 @@ impl Spine {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use arrow_array::{ArrayRef, Int64Array};
     use arrow_schema::{DataType, Field, Schema};

@@ -29,7 +29,7 @@ use tailrace_algebra::{Group, Iteration};
 use tailrace_circuit::{Context, Input, Moment, Operator, OperatorError, StateSize, UnaryOperator, Value};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, Snapshot, TraceError, meet};
 
-use super::agenda::Agenda;
+use super::agenda::{Agenda, Visits};
 use super::history::History;
 use super::iteration;
 use super::step_sums::StepSums;
@@ -118,7 +118,7 @@ impl<R: RowRule> TimedRowWeights<R> {
         touched: &Arc<IndexedBatch>,
         delta: &Arc<IndexedBatch>,
         at: i32,
-    ) -> Result<(Vec<Weights>, Vec<(i32, u32)>), TraceError> {
+    ) -> Result<(Vec<Weights>, Visits), TraceError> {
         let starts: Vec<u32> = (0..=touched.len() as u32).collect();
         let mut weights = vec![Weights::default(); touched.len()];
         if Arc::ptr_eq(touched, delta) {

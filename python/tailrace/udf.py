@@ -74,7 +74,9 @@ def _udf(function: Callable[..., Any], returns: DataType) -> Callable[..., Any]:
         symbols = [as_symbol(arg) for arg in args]
         if not symbols:
             raise PlanError(f"{name} is called without arguments: a user function takes at least one column.")
-        expr = Expr.udf(name, over_arrays, [symbol.expr for symbol in symbols], returns.native, returns.nullable)
+        expr = Expr.udf(
+            name, over_arrays, [symbol.expr for symbol in symbols], returns.native, returns.nullable
+        )
         return symbolic_value(make(expr, returns, merge(symbols)))
 
     return call

@@ -389,8 +389,7 @@ impl Keyed {
         let rows: UInt32Array = ends.iter().map(|end| sorted.rows[end - 1]).collect::<Vec<_>>().into();
         let repeated =
             (0..len).filter(|place| sorted.equal[*place]).map(|place| sorted.rows[place] as usize).min();
-        let keys =
-            keys.iter().map(|column| Ok(take(column, &rows, None)?)).collect::<Result<_, TraceError>>()?;
+        let keys = gather(keys, &rows)?;
         Ok(Self { rows, keys, sorted: sorted.rows, ends, repeated })
     }
 

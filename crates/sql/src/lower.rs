@@ -10,9 +10,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join, JoinSpec, Map,
-    MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin, TimedPositive,
-    TimedReduce, TopK, Unnest, Window,
+    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join,
+    JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
+    TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{Layout, external_type};
 

@@ -207,12 +207,7 @@ impl Recursion {
         Ok(())
     }
 
-    fn add(
-        &self,
-        scope: &mut Scope,
-        outer: &[Outer],
-        inner: Subcircuit,
-    ) -> Result<StreamId, RecursionError> {
+    fn add(&self, scope: &mut Scope, outer: &[Outer], inner: Subcircuit) -> Result<StreamId, RecursionError> {
         let inputs: Vec<StreamId> = outer.iter().map(|outer| outer.stream()).collect();
         let schema = self
             .relations

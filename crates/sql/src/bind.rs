@@ -17,6 +17,7 @@ use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
+use crate::expression::{measured, with_stack};
 
 /// Binds an expression over the columns of one input.
 pub fn bind(expr: &Expr, schema: &SchemaRef) -> Result<Scalar, PlanError> {
@@ -44,7 +45,12 @@ fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
 }
 
 fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
+    let depth = measured(expr)?;
     check_columns(expr, scope)?;
+    with_stack(depth, || planned(expr, scope))
+}
+
+fn planned(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
     let physical =
         create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;

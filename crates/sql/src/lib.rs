@@ -6,6 +6,7 @@
 mod bind;
 mod describe;
 mod error;
+mod expression;
 mod functions;
 mod lower;
 mod lower_join;
@@ -16,6 +17,7 @@ mod user_function;
 
 pub use bind::{bind, bind_in_join, type_of};
 pub use error::PlanError;
+pub use expression::{DEEPEST, Expression, LARGEST};
 pub use functions::scalar_function;
 pub use lower::{Lowered, Lowering, row_index_order};
 pub use plan::{JoinKind, Observer, Plan, PlanKind, RelationId};

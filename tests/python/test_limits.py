@@ -171,3 +171,32 @@ def test_the_deepest_expressions_fit_the_stack_of_a_small_thread(db: tr.Database
         threading.stack_size(before)
     thread.join()
     assert lengths == [{"sum": 191, "call": 3, "case": 1}[shape]]
+
+
+class Shift(tr.Row):
+    id: int = tr.key()
+    x: int
+    n: int
+
+
+class Shifted(tr.Row):
+    id: int = tr.key()
+    left: int
+    right: int
+
+
+def test_shifts_are_those_of_python(db: tr.Database) -> None:
+    shifts = db.table(Shift)
+    view = db.create_view(
+        "shifted", shifts.map(lambda s: Shifted(id=s.id, left=s.x << s.n, right=s.x >> (s.n + 60)))
+    )
+    good = [(1, 3), (-1, 63), (0, 70), (5, 0), (-7, 2), (2**40, 22)]
+    db.insert(shifts, [{"id": i, "x": x, "n": n} for i, (x, n) in enumerate(good)])
+    expected = [Shifted(id=i, left=x << n, right=x >> (n + 60)) for i, (x, n) in enumerate(good)]
+    assert view.rows() == expected
+    for x, n in ((1, 63), (1, 70), (-1, 64), (2**40, 23)):
+        with pytest.raises(tr.EvaluationError, match=rf"{x} << {n} does not fit"):
+            db.insert(shifts, {"id": 99, "x": x, "n": n})
+    with pytest.raises(tr.EvaluationError, match="at least 0"):
+        db.insert(shifts, {"id": 99, "x": 1, "n": -1})
+    assert view.rows() == expected

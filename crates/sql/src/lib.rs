@@ -13,6 +13,7 @@ mod lower_join;
 mod lower_recursion;
 mod plan;
 mod plan_builder;
+mod shift;
 mod user_function;
 
 pub use bind::{bind, bind_in_join, type_of};

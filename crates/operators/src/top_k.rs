@@ -57,6 +57,9 @@ struct Answer {
     weights: Vec<i64>,
 }
 
+/// Partitions between two looks for an interrupt.
+const CHECKED: usize = 1024;
+
 impl TopK {
     /// A top-k with empty state.
     pub fn new(spec: TopKSpec) -> Result<Self, OperatorError> {
@@ -64,12 +67,15 @@ impl TopK {
         Ok(Self { spec, ranked })
     }
 
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
+    fn advance(&mut self, batch: &ChangeBatch, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
         let delta = self.ranked.index(batch)?;
         let (versions, partitions) = self.ranked.versions(&delta)?;
         let (cursor, mut answer) = (versions.cursor(), Answer::default());
         let mut walk = versions.walk(&cursor, false);
         for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
             walk.enter(partition);
             self.differ(&mut walk, &mut answer)?;
         }
@@ -138,8 +144,7 @@ impl Operator for TopK {
 
 impl UnaryOperator for TopK {
     fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
-        ctx.check()?;
-        Ok(self.advance(input.as_changes()?)?.into())
+        Ok(self.advance(input.as_changes()?, ctx)?.into())
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {

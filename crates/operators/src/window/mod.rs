@@ -91,6 +91,9 @@ pub struct Window {
     ranked: Ranked,
 }
 
+/// Partitions between two looks for an interrupt.
+const CHECKED: usize = 1024;
+
 impl Window {
     /// A window operator with empty state. Fails if a function does not fit its arguments.
     pub fn new(mut spec: WindowSpec) -> Result<Self, OperatorError> {
@@ -108,13 +111,16 @@ impl Window {
         Ok(Self { reach: Reach::of(&spec.functions), spec, input, ranked })
     }
 
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
+    fn advance(&mut self, batch: &ChangeBatch, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
         let delta = self.ranked.index(batch)?;
         let (versions, partitions) = self.ranked.versions(&delta)?;
         let cursor = versions.cursor();
         let mut surveyor = Surveyor::new(&versions, &cursor, self.ranked.decisive(), self.reach);
         let mut outcome = Outcome::new(&self.spec.functions, self.reach);
         for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
             surveyor.survey(partition, |segment| outcome.add(segment))?;
         }
         let changes = outcome.changes(&self.spec, &self.input, &self.ranked, &versions)?;
@@ -158,8 +164,7 @@ impl Operator for Window {
 
 impl UnaryOperator for Window {
     fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
-        ctx.check()?;
-        Ok(self.advance(input.as_changes()?)?.into())
+        Ok(self.advance(input.as_changes()?, ctx)?.into())
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {

@@ -237,6 +237,10 @@ UDFS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "gives another type": (lambda array: pc.cast(array, pa.string()), ("broken",)),
     "gives no array": (lambda array: 3, ("broken", "int")),
     "gives None": (lambda array: None, ("broken", "NoneType")),
+    "gives a NULL that it did not declare": (
+        lambda array: pa.nulls(len(array), pa.float64()),
+        ("broken", "row 0", "NOT NULL"),
+    ),
 }
 
 

@@ -43,9 +43,10 @@ OPERATORS: dict[str, Callable[[Children], Children]] = {
     "top_k": operators.top_ks,
     "window": operators.windows,
     "recursion": operators.recursions,
+    "mutual_recursion": operators.mutual_recursions,
 }
 # Below the root: what keeps a random program small. Joins multiply rows, so that two levels of them are enough.
-_BELOW = ("filter", "map", "join", "half_join", "aggregate", "distinct", "set_operation", "top_k")
+_BELOW = ("filter", "map", "join", "half_join", "aggregate", "distinct", "set_operation", "top_k", "window")
 
 
 @pytest.mark.parametrize("root", OPERATORS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._tailrace import Database as NativeDatabase
+from .arrow import read_table
 from .row import Row
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ class View(Generic[T]):
         >>> dear.snapshot().num_rows
         1
         """
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        return pa.table(self._database.snapshot(self.name, weighted))
+        return read_table(self._database.snapshot(self.name, weighted))
 
     def rows(self) -> list[T]:
         """The rows of the view now, as objects of its row class.

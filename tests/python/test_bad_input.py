@@ -332,3 +332,34 @@ def test_all_errors_are_tailrace_errors() -> None:
     found = [getattr(tr, name) for name in tr.__all__ if name.endswith("Error")]
     assert len(found) > 15
     assert all(issubclass(error, tr.Error) for error in found)
+
+
+def test_an_evaluation_error_names_view_operator_and_the_values_of_the_row(world: World) -> None:
+    ratios = world.bids.map(lambda b: Tick(n=1000 // (b.auction - 8)))
+    world.db.create_view("ratios", ratios)
+    with pytest.raises(tr.EvaluationError) as error:
+        world.db.insert(world.bids, [{**GOOD, "id": i, "auction": i} for i in range(2, 12)])
+    message = str(error.value)
+    for word in ("view ratios", "map", "zero", "auction=8"):
+        assert word in message
+    assert world.totals.rows() == [Total(auction=7, total=10.0)]
+
+
+def test_weights_that_overflow_name_table_row_and_weight(world: World) -> None:
+    for weights in ([2**62, 2**62], [2**63 - 1, -(2**63) + 1]):
+        rows = [{"n": n, "_weight": weight} for n, weight in enumerate(weights)]
+        with pytest.raises(tr.WeightOverflowError) as error:
+            world.db.apply(tr.Batch().weighted(world.ticks, rows))
+        message = str(error.value)
+        assert "'tick'" in message
+        assert "(n=" in message
+        assert str(max(map(abs, weights))) in message
+    world.unchanged()
+
+
+def test_weights_that_overflow_in_a_view_name_it(world: World) -> None:
+    many = world.ticks.cross_join(world.ticks, lambda a, b: Tick(n=a.n + b.n))
+    world.db.create_view("many", many)
+    with pytest.raises(tr.WeightOverflowError, match=r"view many: join.*overflow"):
+        world.db.apply(tr.Batch().weighted(world.ticks, [{"n": 1, "_weight": 2**40}]))
+    assert world.ticks.rows() == []

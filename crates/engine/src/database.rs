@@ -3,12 +3,12 @@
 //! Every call either does all of its work or leaves the database as it was. A view that is made while there is data is filled from the current state. The rows of a
 //! view are kept only after somebody has asked for them: its changes need no copy of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::{Schema, SchemaRef};
-use tailrace_circuit::{Circuit, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
+use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
 use tailrace_operators::TableSource;
 use tailrace_sql::{Lowered, Lowering, Plan, PlanKind};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
@@ -141,7 +141,10 @@ impl Database {
         if let Err(error) = self.fill(&added, content) {
             self.circuit.unwatch(stream)?;
             self.discard(&added);
-            return Err(error);
+            return Err(match error {
+                EngineError::Step(source) => EngineError::StepOf { views: vec![name.to_owned()], source },
+                other => other,
+            });
         }
         self.views.insert(name.to_owned(), View { plan, key, stream, content });
         Ok(())
@@ -188,7 +191,7 @@ impl Database {
     /// Applies all operations as one atomic step.
     pub fn apply(&mut self, operations: &[Operation]) -> Result<StepChanges, EngineError> {
         let inputs = self.fold(operations)?;
-        let mut output = self.circuit.step(inputs)?;
+        let mut output = self.circuit.step(inputs).map_err(|error| self.on_the_way(error))?;
         self.version += 1;
         let mut changes = Vec::new();
         for (name, view) in &self.views {
@@ -227,6 +230,20 @@ impl Database {
                 "graph format '{other}' does not exist. Formats: mermaid, dot"
             ))),
         }
+    }
+
+    /// The error with the views that read the node which failed.
+    fn on_the_way(&self, source: CircuitError) -> EngineError {
+        let (mut reached, mut pending) = (BTreeSet::new(), vec![source.node]);
+        while let Some(node) = pending.pop() {
+            if reached.insert(node) {
+                pending.extend(self.circuit.view(node).iter().flat_map(|node| node.readers()));
+            }
+        }
+        let reads = |view: &View| reached.contains(&view.stream.node());
+        let views: Vec<String> =
+            self.views.iter().filter(|(_, view)| reads(view)).map(|(name, _)| name.clone()).collect();
+        if views.is_empty() { source.into() } else { EngineError::StepOf { views, source } }
     }
 
     /// The change of every touched table.

@@ -152,6 +152,18 @@ pub enum EngineError {
         /// What must hold.
         rule: &'static str,
     },
+    /// Weights whose sum could leave its range.
+    #[error(
+        "table '{table}': weights overflow: row {row} is to change by {weight}, and the absolute weights of one table must sum to less than 2^63"
+    )]
+    WeightOverflow {
+        /// The table.
+        table: String,
+        /// The row with the largest weight.
+        row: String,
+        /// Its weight.
+        weight: i64,
+    },
     /// An operation that this table does not offer.
     #[error("{0}")]
     Unsupported(String),
@@ -161,6 +173,14 @@ pub enum EngineError {
     /// A step that failed.
     #[error(transparent)]
     Step(#[from] CircuitError),
+    /// A step that failed on the way to these views.
+    #[error("view {}: {source}", list(views))]
+    StepOf {
+        /// The views that read what failed.
+        views: Vec<String>,
+        /// What failed.
+        source: CircuitError,
+    },
     /// The graph refused a change.
     #[error(transparent)]
     Graph(#[from] GraphError),

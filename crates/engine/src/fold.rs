@@ -73,7 +73,7 @@ impl<'a> Fold<'a> {
     fn push(&mut self, batch: IndexedBatch) -> Result<(), EngineError> {
         let mass: i128 = self.current.batches().iter().map(|batch| i128::from(batch.mass())).sum();
         if mass + i128::from(batch.mass()) > i128::from(i64::MAX) {
-            return Err(TraceError::WeightOverflow.into());
+            return Err(self.overflow(batch.columns(), batch.weights())?);
         }
         self.pending.push(Arc::new(batch));
         while let [.., older, newer] = &self.pending[..]
@@ -96,7 +96,11 @@ impl<'a> Fold<'a> {
         let weights = self.table.weights(rows)?;
         let columns = self.table.whole_rows(rows)?;
         self.raw = true;
-        self.push(IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights)])?)
+        match IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights.clone())]) {
+            Ok(batch) => self.push(batch),
+            Err(TraceError::WeightOverflow) => Err(self.overflow(&columns, &weights)?),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Rows of a table without a key: each must be there at least as often as it is deleted.
@@ -340,6 +344,13 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
+    /// Names the row with the largest weight.
+    fn overflow(&self, columns: &[ArrayRef], weights: &[i64]) -> Result<EngineError, EngineError> {
+        let row = (0..weights.len()).max_by_key(|row| weights[*row].unsigned_abs()).unwrap_or(0);
+        let (table, weight) = (self.table.name.clone(), weights.get(row).copied().unwrap_or(0));
+        Ok(EngineError::WeightOverflow { table, row: self.table.show_key(columns, row)?, weight })
+    }
+
     fn bad_weight(
         &self,
         columns: &[ArrayRef],
@@ -389,8 +400,7 @@ impl Keyed {
         let rows: UInt32Array = ends.iter().map(|end| sorted.rows[end - 1]).collect::<Vec<_>>().into();
         let repeated =
             (0..len).filter(|place| sorted.equal[*place]).map(|place| sorted.rows[place] as usize).min();
-        let keys =
-            keys.iter().map(|column| Ok(take(column, &rows, None)?)).collect::<Result<_, TraceError>>()?;
+        let keys = gather(keys, &rows)?;
         Ok(Self { rows, keys, sorted: sorted.rows, ends, repeated })
     }
 

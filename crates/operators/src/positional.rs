@@ -24,8 +24,12 @@ pub trait PositionRule: Clone + Send + 'static {
         ranked: &Ranked,
         versions: &Versions,
         partitions: usize,
+        ctx: &Context<'_>,
     ) -> Result<ChangeBatch, OperatorError>;
 }
+
+/// Partitions between two looks for an interrupt.
+pub(crate) const CHECKED: usize = 1024;
 
 /// An operator that follows a rule about positions.
 pub struct Positional<R> {
@@ -39,10 +43,10 @@ impl<R: PositionRule> Positional<R> {
         Self { rule, ranked }
     }
 
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
+    fn advance(&mut self, batch: &ChangeBatch, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
         let delta = self.ranked.index(batch)?;
         let (versions, partitions) = self.ranked.versions(&delta)?;
-        let changes = self.rule.differ(&self.ranked, &versions, partitions)?;
+        let changes = self.rule.differ(&self.ranked, &versions, partitions, ctx)?;
         self.ranked.spine.stage(delta)?;
         Ok(changes)
     }
@@ -81,7 +85,7 @@ impl<R: PositionRule> Operator for Positional<R> {
 impl<R: PositionRule> UnaryOperator for Positional<R> {
     fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
         ctx.check()?;
-        Ok(self.advance(input.as_changes()?)?.into())
+        Ok(self.advance(input.as_changes()?, ctx)?.into())
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {

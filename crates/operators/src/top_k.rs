@@ -20,12 +20,12 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use tailrace_circuit::OperatorError;
+use tailrace_circuit::{Context, OperatorError};
 use tailrace_trace::{ChangeBatch, TraceError};
 
 use crate::Scalar;
 use crate::ordering::OrderBy;
-use crate::positional::{PositionRule, Positional};
+use crate::positional::{CHECKED, PositionRule, Positional};
 use crate::ranked::Ranked;
 use crate::versions::{Place, VersionWalk, Versions};
 
@@ -76,10 +76,14 @@ impl PositionRule for TopKSpec {
         ranked: &Ranked,
         versions: &Versions,
         partitions: usize,
+        ctx: &Context<'_>,
     ) -> Result<ChangeBatch, OperatorError> {
         let (cursor, mut answer) = (versions.cursor(), Answer::default());
         let mut walk = versions.walk(&cursor, false);
         for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
             walk.enter(partition);
             self.differ_in(&mut walk, &mut answer)?;
         }

@@ -11,7 +11,7 @@ pub(crate) type PyOrder = (Py<Expr>, bool, bool);
 /// The order of Python's terms.
 pub(crate) fn order(terms: &[PyOrder]) -> Vec<OrderExpr> {
     let term = |(expr, descending, nulls_first): &PyOrder| OrderExpr {
-        expr: expr.get().0.clone(),
+        expr: expr.get().logical(),
         descending: *descending,
         nulls_first: *nulls_first,
     };
@@ -34,7 +34,7 @@ impl Aggregate {
         filter: Option<Py<Expr>>,
         order_by: Vec<PyOrder>,
     ) -> Self {
-        let filter = filter.map(|filter| filter.get().0.clone());
+        let filter = filter.map(|filter| filter.get().logical());
         Self(AggregateExpr { function, args: logical(&args), distinct, filter, order: order(&order_by) })
     }
 }

@@ -206,6 +206,28 @@ fn joined(given: Vec<(OperationKind, String, Given)>) -> Result<Vec<Operation>, 
     Ok(operations)
 }
 
+/// Rows whose columns are worth putting together on several threads.
+const MANY_ROWS: usize = 200_000;
+
+/// What `column` gives for `0..columns`, made on all cores.
+fn side_by_side(
+    columns: usize,
+    column: impl Fn(usize) -> Result<ArrayRef, TraceError> + Sync,
+) -> Result<Vec<ArrayRef>, TraceError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(columns).max(1);
+    let every = |first: usize| (first..columns).step_by(threads).map(&column).collect::<Vec<_>>();
+    let mut made: Vec<std::vec::IntoIter<_>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || every(first))).collect();
+        let own = every(0).into_iter();
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(columns) => columns.into_iter(),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        std::iter::once(own).chain(others).collect()
+    });
+    (0..columns).filter_map(|index| made[index % threads].next()).collect()
+}
+
 /// All rows in one batch, in normal form: the bytes of texts are shared.
 fn put_together(batches: &[RecordBatch]) -> Result<RecordBatch, TraceError> {
     let schema = normal_schema(batches[0].schema_ref());
@@ -213,8 +235,12 @@ fn put_together(batches: &[RecordBatch]) -> Result<RecordBatch, TraceError> {
         let chunks: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(index)).collect();
         normal_concat(&chunks)
     };
-    let columns = (0..schema.fields().len()).map(column).collect::<Result<_, _>>()?;
     let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    let columns = if rows < MANY_ROWS {
+        (0..schema.fields().len()).map(column).collect::<Result<_, _>>()?
+    } else {
+        side_by_side(schema.fields().len(), column)?
+    };
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }

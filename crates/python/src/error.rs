@@ -58,8 +58,12 @@ pub(crate) fn raise(py: Python<'_>, kind: Kind, message: impl Into<String>) -> P
 pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
     let kind = match &error {
         EngineError::Plan(error) => plan_kind(error),
-        EngineError::Step(_) | EngineError::Operator(_) => return from_operator(py, error),
-        EngineError::Trace(TraceError::WeightOverflow) => Kind::WeightOverflow,
+        EngineError::Step(_) | EngineError::StepOf { .. } | EngineError::Operator(_) => {
+            return from_operator(py, error);
+        }
+        EngineError::WeightOverflow { .. } | EngineError::Trace(TraceError::WeightOverflow) => {
+            Kind::WeightOverflow
+        }
         EngineError::UnknownTable { .. } => Kind::UnknownTable,
         EngineError::UnknownView { .. } => Kind::UnknownView,
         EngineError::Exists { .. } | EngineError::InUse { .. } | EngineError::Unsupported(_) => Kind::Plan,
@@ -101,7 +105,7 @@ fn plan_kind(error: &PlanError) -> Kind {
 fn from_operator(py: Python<'_>, error: EngineError) -> PyErr {
     let message = error.to_string();
     let root = match &error {
-        EngineError::Step(error) => error.root(),
+        EngineError::Step(error) | EngineError::StepOf { source: error, .. } => error.root(),
         EngineError::Operator(error) => error,
         _ => return raise(py, Kind::Error, message),
     };

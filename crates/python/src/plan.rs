@@ -31,12 +31,12 @@ impl Plan {
 
     fn type_of(&self, py: Python<'_>, expr: &Expr) -> PyResult<(Type, bool)> {
         let (data_type, nullable) =
-            sql::type_of(&expr.0, self.0.schema()).map_err(|error| from_plan(py, &error))?;
+            sql::type_of(&expr.logical(), self.0.schema()).map_err(|error| from_plan(py, &error))?;
         Ok((Type(tailrace_engine::trace::external_type(&data_type)), nullable))
     }
 
     fn filter(&self, py: Python<'_>, predicate: &Expr) -> PyResult<Self> {
-        made(py, self.0.filter(&predicate.0))
+        made(py, self.0.filter(&predicate.logical()))
     }
 
     fn project(&self, py: Python<'_>, columns: Vec<(String, Py<Expr>)>) -> PyResult<Self> {
@@ -78,7 +78,7 @@ impl Plan {
                 ),
             )
         })?;
-        let residual = residual.map(|residual| residual.get().0.clone());
+        let residual = residual.map(|residual| residual.get().logical());
         let keys = (&logical(&left_keys)[..], &logical(&right_keys)[..]);
         made(py, self.0.join(&right.0, kind, keys, residual.as_ref(), &named(&output)))
     }

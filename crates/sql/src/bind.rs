@@ -1,6 +1,6 @@
 //! Binding: a logical expression over named columns becomes a physical one over positions.
 //!
-//! Types are coerced as in SQL. Integer arithmetic is checked: an overflow fails the step, it never wraps. A negation of integers is `0 - x` for the
+//! Types are coerced as in SQL. Integer arithmetic is checked, shifts too: an overflow fails the step, it never wraps. A negation of integers is `0 - x` for the
 //! same reason.
 
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
+use crate::expression::{measured, with_stack};
+use crate::shift::checked_shift;
 
 /// Binds an expression over the columns of one input.
 pub fn bind(expr: &Expr, schema: &SchemaRef) -> Result<Scalar, PlanError> {
@@ -44,7 +46,12 @@ fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
 }
 
 fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
+    let depth = measured(expr)?;
     check_columns(expr, scope)?;
+    with_stack(depth, || planned(expr, scope))
+}
+
+fn planned(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
     let physical =
         create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
@@ -74,6 +81,11 @@ fn check_arithmetic(
         let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right()))
             .with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(checked)));
+    }
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+        && let Some(shift) = checked_shift(*binary.op(), [binary.left(), binary.right()], schema)?
+    {
+        return Ok(Transformed::yes(shift));
     }
     if let Some(negative) = expr.downcast_ref::<NegativeExpr>()
         && negative.arg().data_type(schema)?.is_integer()

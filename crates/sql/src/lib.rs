@@ -6,16 +6,19 @@
 mod bind;
 mod describe;
 mod error;
+mod expression;
 mod functions;
 mod lower;
 mod lower_join;
 mod lower_recursion;
 mod plan;
 mod plan_builder;
+mod shift;
 mod user_function;
 
 pub use bind::{bind, bind_in_join, type_of};
 pub use error::PlanError;
+pub use expression::{DEEPEST, Expression, LARGEST};
 pub use functions::scalar_function;
 pub use lower::{Lowered, Lowering, row_index_order};
 pub use plan::{JoinKind, Observer, Plan, PlanKind, RelationId};

@@ -17,8 +17,8 @@ use crate::{IndexedBatch, RowComparator, TraceError};
 /// How many keys are searched in step. A core has ten to sixteen cache misses in flight.
 const LANES: usize = 16;
 
-/// How far from a guess a key may be to count as near: two cache lines of words.
-const NEAR: usize = 16;
+/// How far from a guess a key may be to count as near: four cache lines of words.
+const NEAR: usize = 32;
 
 /// For each run of the probe (`starts` as given by [`IndexedBatch::runs`]) the rows of `target` whose leading columns equal the probe's key columns.
 ///

@@ -26,12 +26,12 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use datafusion_common::ScalarValue;
-use tailrace_circuit::OperatorError;
+use tailrace_circuit::{Context, OperatorError};
 use tailrace_trace::ChangeBatch;
 
 use crate::Scalar;
 use crate::ordering::OrderBy;
-use crate::positional::{PositionRule, Positional};
+use crate::positional::{CHECKED, PositionRule, Positional};
 use crate::ranked::Ranked;
 use crate::versions::Versions;
 use outcome::Outcome;
@@ -128,11 +128,15 @@ impl PositionRule for WindowRule {
         ranked: &Ranked,
         versions: &Versions,
         partitions: usize,
+        ctx: &Context<'_>,
     ) -> Result<ChangeBatch, OperatorError> {
         let cursor = versions.cursor();
         let mut surveyor = Surveyor::new(versions, &cursor, ranked.decisive(), self.reach);
         let mut outcome = Outcome::new(&self.spec.functions, self.reach);
         for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
             surveyor.survey(partition, |segment| outcome.add(segment))?;
         }
         outcome.changes(&self.spec, &self.input, ranked, versions)

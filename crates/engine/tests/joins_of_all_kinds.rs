@@ -157,7 +157,7 @@ fn rows(changes: &ChangeBatch) -> ZSet<Vec<Cell>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(600)))]
 
     #[test]
     fn oracle_joins_of_all_kinds_follow_their_definition(shape in shape(), steps in steps()) {

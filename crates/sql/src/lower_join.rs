@@ -52,7 +52,7 @@ impl Side {
 
 impl Builder<'_> {
     pub(crate) fn lower_join(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output } = plan.kind() else {
+        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } = plan.kind() else {
             return Err(PlanError::Invalid("not a join".into()));
         };
         let width = left.schema().fields().len();
@@ -66,7 +66,7 @@ impl Builder<'_> {
         let of_right = ascending(of_right.chain(used_columns(told_apart_right.iter())));
         let left = self.side(left, left_keys, &of_left)?;
         let right = self.side(right, right_keys, &of_right)?;
-        let join = JoinParts { left, right, width, residual };
+        let join = JoinParts { left, right, width, residual, null_matches: *null_matches };
         match kind {
             JoinKind::Semi | JoinKind::Anti => {
                 let rows = self.matched(&join, *kind == JoinKind::Anti, false)?;
@@ -113,7 +113,7 @@ impl Builder<'_> {
         let key_len = join.left.key.len();
         let left = self.arrange(join.left.stream, left_index, key_len)?;
         let right = self.arrange(join.right.stream, right_index, key_len)?;
-        let spec = JoinSpec { gathered, gathered_schema: Arc::clone(&schema), residual, output, schema, null_matches: false };
+        let spec = JoinSpec { gathered, gathered_schema: Arc::clone(&schema), residual, output, schema, null_matches: join.null_matches };
         self.join_streams(left, right, spec)
     }
 
@@ -122,7 +122,7 @@ impl Builder<'_> {
         let (side, other) = if swapped { (&join.right, &join.left) } else { (&join.left, &join.right) };
         if join.residual.is_empty() {
             let keys = (other.stream, other.key.clone());
-            return self.semi(side, side.index_columns(), side.key.len(), keys, anti, false);
+            return self.semi(side, side.index_columns(), side.key.len(), keys, anti, join.null_matches);
         }
         let pairs = Arc::new(numbered(&join.left.needed_schema(), &join.right.needed_schema()));
         let inner = self.inner(join, pairs)?;
@@ -238,6 +238,7 @@ struct JoinParts<'a> {
     /// Columns of the left plan: positions from here on are the right's.
     width: usize,
     residual: &'a [Scalar],
+    null_matches: bool,
 }
 
 impl JoinParts<'_> {

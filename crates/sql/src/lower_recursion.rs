@@ -72,7 +72,7 @@ fn build_bodies(
     let mut inside = Builder { scope: subcircuit, memo, added: Vec::new(), tables, relations: Some(relations.clone()) };
     let body = |(_, plan): &(RelationId, Plan)| {
         let stream = inside.lower(plan)?;
-        inside.distinct(stream)
+        if recursion.distinct { inside.distinct(stream) } else { Ok(stream) }
     };
     recursion.relations.iter().map(body).collect()
 }

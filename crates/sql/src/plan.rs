@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::SchemaRef;
 use tailrace_operators::{AggregateSpec, Scalar, TopKSpec, WindowSpec};
+use tailrace_trace::ChangeBatch;
 
 use crate::user_function::RowFunction;
 
@@ -61,7 +62,19 @@ pub enum PlanKind {
     /// Groups.
     Aggregate { input: Plan, spec: AggregateSpec },
     /// A join. `residual` and `output` count positions through both inputs; `output` is over the left alone for semi and anti joins.
-    Join { left: Plan, right: Plan, kind: JoinKind, left_keys: Vec<Scalar>, right_keys: Vec<Scalar>, residual: Vec<Scalar>, output: Vec<Scalar> },
+    /// With `null_matches` NULL equals NULL in the keys.
+    Join {
+        left: Plan,
+        right: Plan,
+        kind: JoinKind,
+        left_keys: Vec<Scalar>,
+        right_keys: Vec<Scalar>,
+        residual: Vec<Scalar>,
+        output: Vec<Scalar>,
+        null_matches: bool,
+    },
+    /// Rows that never change.
+    Constant(Arc<ChangeBatch>),
     /// All rows of all inputs.
     Union(Vec<Plan>),
     /// Weights of the left minus weights of the right.
@@ -90,12 +103,14 @@ pub enum PlanKind {
     Fixpoint { recursion: Arc<Recursion>, index: usize },
 }
 
-/// Mutually recursive relations: each is the least fixed point of the distinct rows of its body.
+/// Mutually recursive relations: each is the least fixed point of its body, of the distinct rows or of all of them.
 pub struct Recursion {
     /// The relations and their bodies.
     pub relations: Vec<(RelationId, Plan)>,
     /// The most iterations that a step may take.
     pub limit: u32,
+    /// Whether each row counts once; otherwise as often as it is derived.
+    pub distinct: bool,
     pub(crate) fingerprint: String,
 }
 
@@ -171,9 +186,11 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
         PlanKind::Unnest { column, .. } => write!(text, "unnest {column}"),
         PlanKind::Aggregate { spec, .. } => write!(text, "aggregate {spec:?}"),
-        PlanKind::Join { kind, left_keys, right_keys, residual, output, .. } => {
-            write!(text, "join {kind:?} {} {} {} {}", exprs(left_keys), exprs(right_keys), exprs(residual), exprs(output))
+        PlanKind::Join { kind, left_keys, right_keys, residual, output, null_matches, .. } => {
+            let parts = [left_keys, right_keys, residual, output].map(|scalars| exprs(scalars));
+            write!(text, "join {kind:?} {null_matches} {}", parts.join(" "))
         }
+        PlanKind::Constant(rows) => write!(text, "constant {:?} {:?}", rows.columns(), rows.weights()),
         PlanKind::Union(_) => write!(text, "union"),
         PlanKind::Minus(..) => write!(text, "minus"),
         PlanKind::Negate(_) => write!(text, "negate"),
@@ -198,7 +215,7 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     match kind {
-        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Fixpoint { .. } => Vec::new(),
+        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => Vec::new(),
         PlanKind::Filter { input, .. }
         | PlanKind::Project { input, .. }
         | PlanKind::Unnest { input, .. }

@@ -25,7 +25,7 @@ def row_class(name: str, fields: Fields, key: Sequence[str]) -> type[Row]:
     """
     body = {"__repr__": _repr, "__eq__": _equal, "__hash__": _hash, "__init__": _init}
     made: type[Row] = type(name, (Row,), body)
-    made.__init__ = _init  # type: ignore[method-assign]
+    made.__init__ = _init  # type: ignore[method-assign,assignment]
     made.__tailrace__ = KnownLayout(made, name, fields, key)
     return made
 

@@ -15,7 +15,8 @@ pub(crate) fn answer(rows: &ChangeBatch, query: &PlannedQuery) -> Result<RecordB
     let rows = rows.consolidate()?;
     let order = positions(&rows, query)?;
     let schema = external_schema(&Schema::new(rows.schema().fields()[..query.visible].to_vec()));
-    let column = |column: &ArrayRef| -> Result<ArrayRef, TraceError> { external_array(&take(column, &order, None)?) };
+    let column =
+        |column: &ArrayRef| -> Result<ArrayRef, TraceError> { external_array(&take(column, &order, None)?) };
     let columns = rows.columns()[..query.visible].iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(order.len()));
     Ok(RecordBatch::try_new_with_options(loosened(&schema), columns, &options).map_err(TraceError::from)?)
@@ -40,11 +41,14 @@ fn order_keys(rows: &ChangeBatch, query: &PlannedQuery) -> Result<ArrayRef, Engi
         nulls_first: *nulls_first,
     };
     let terms: Vec<OrderTerm> = query.order.iter().map(term).collect();
-    let columns: Vec<ArrayRef> = query.order.iter().map(|(column, _, _)| Arc::clone(rows.column(*column))).collect();
+    let columns: Vec<ArrayRef> =
+        query.order.iter().map(|(column, _, _)| Arc::clone(rows.column(*column))).collect();
     Ok(OrderKey::new(&terms)?.encode(&columns, rows.len())?)
 }
 
 /// Nullability is a promise of the plan, not of the data: a result makes none.
 fn loosened(schema: &Schema) -> Arc<Schema> {
-    Arc::new(Schema::new(schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>()))
+    Arc::new(Schema::new(
+        schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>(),
+    ))
 }

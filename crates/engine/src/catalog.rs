@@ -20,7 +20,8 @@ impl Catalog for Names<'_> {
             let plan = Plan::table(&table.name, Arc::clone(&table.schema));
             return Some(CatalogEntry { plan, defaults: table.defaults.clone() });
         }
-        lookup(self.views, name).map(|view| CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new() })
+        lookup(self.views, name)
+            .map(|view| CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new() })
     }
 
     fn names(&self) -> Vec<String> {
@@ -31,7 +32,8 @@ impl Catalog for Names<'_> {
 /// The entry of that name; without one, the only entry of that name in other letters.
 fn lookup<'a, T>(entries: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
     entries.get(name).or_else(|| {
-        let mut alike = entries.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, entry)| entry);
+        let mut alike =
+            entries.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, entry)| entry);
         alike.next().filter(|_| alike.next().is_none())
     })
 }

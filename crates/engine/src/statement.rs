@@ -31,7 +31,11 @@ pub enum StatementOutcome {
 impl Database {
     /// Runs all statements of a text, with values for its parameters. A text that cannot be parsed does nothing; a statement that fails changes
     /// nothing and ends the run, the ones before it stay done.
-    pub fn execute(&mut self, sql: &str, params: &[ScalarValue]) -> Result<Vec<StatementOutcome>, EngineError> {
+    pub fn execute(
+        &mut self,
+        sql: &str,
+        params: &[ScalarValue],
+    ) -> Result<Vec<StatementOutcome>, EngineError> {
         let script = Script::parse(sql)?;
         let mut outcomes = Vec::with_capacity(script.len());
         for index in 0..script.len() {
@@ -60,13 +64,17 @@ impl Database {
         match statement {
             SqlStatement::Select(query) => Ok(StatementOutcome::Rows(self.select(&query)?)),
             SqlStatement::CreateTable(spec) => self.make_table(spec),
-            SqlStatement::CreateView { name, query, if_not_exists, or_replace } => self.make_view(&name, &query, if_not_exists, or_replace),
+            SqlStatement::CreateView { name, query, if_not_exists, or_replace } => {
+                self.make_view(&name, &query, if_not_exists, or_replace)
+            }
             SqlStatement::DropTable { names, if_exists } => self.drop_all(&names, if_exists, "table"),
             SqlStatement::DropView { names, if_exists } => self.drop_all(&names, if_exists, "view"),
             SqlStatement::Insert { table, rows, replace } => self.insert_rows(&table, &rows, replace),
             SqlStatement::Update { table, old, new } => self.update_rows(&table, &old, &new),
             SqlStatement::Delete { table, rows } => self.delete_rows(&table, &rows),
-            SqlStatement::Explain(query) => text_rows("plan", query.plan.explain().lines().map(str::to_owned).collect()),
+            SqlStatement::Explain(query) => {
+                text_rows("plan", query.plan.explain().lines().map(str::to_owned).collect())
+            }
             SqlStatement::ShowTables => text_rows("name", self.tables()),
             SqlStatement::ShowViews => text_rows("name", self.views()),
             SqlStatement::Describe(name) => self.describe(&name),
@@ -93,8 +101,11 @@ impl Database {
             return Err(EngineError::Exists { name, kind, detail: String::new() });
         }
         self.create_table(&name, &schema, &spec.key)?;
-        let defaults: HashMap<String, ScalarValue> =
-            spec.columns.into_iter().filter_map(|column| Some((column.field.name().clone(), column.default?))).collect();
+        let defaults: HashMap<String, ScalarValue> = spec
+            .columns
+            .into_iter()
+            .filter_map(|column| Some((column.field.name().clone(), column.default?)))
+            .collect();
         if let Some(table) = self.tables.get_mut(&name) {
             table.defaults = defaults;
         }
@@ -107,13 +118,23 @@ impl Database {
         Ok(StatementOutcome::Defined(format!("table {name}")))
     }
 
-    fn make_view(&mut self, name: &str, query: &PlannedQuery, if_not_exists: bool, or_replace: bool) -> Result<StatementOutcome, EngineError> {
+    fn make_view(
+        &mut self,
+        name: &str,
+        query: &PlannedQuery,
+        if_not_exists: bool,
+        or_replace: bool,
+    ) -> Result<StatementOutcome, EngineError> {
         let exists = self.views.contains_key(name);
         if exists && if_not_exists {
             return Ok(StatementOutcome::Defined(format!("view {name}")));
         }
         let plan = query.shown()?;
-        if exists && or_replace { self.replace_view(name, plan)? } else { self.create_view(name, plan, Vec::new())? }
+        if exists && or_replace {
+            self.replace_view(name, plan)?
+        } else {
+            self.create_view(name, plan, Vec::new())?
+        }
         Ok(StatementOutcome::Defined(format!("view {name}")))
     }
 
@@ -128,8 +149,19 @@ impl Database {
         Ok(())
     }
 
-    fn drop_all(&mut self, names: &[String], if_exists: bool, kind: &'static str) -> Result<StatementOutcome, EngineError> {
-        let known = |database: &Self, name: &String| if kind == "table" { database.tables.contains_key(name) } else { database.views.contains_key(name) };
+    fn drop_all(
+        &mut self,
+        names: &[String],
+        if_exists: bool,
+        kind: &'static str,
+    ) -> Result<StatementOutcome, EngineError> {
+        let known = |database: &Self, name: &String| {
+            if kind == "table" {
+                database.tables.contains_key(name)
+            } else {
+                database.views.contains_key(name)
+            }
+        };
         for name in names {
             if !known(self, name) {
                 if if_exists {
@@ -144,10 +176,19 @@ impl Database {
 
     fn unknown(&self, name: &str, kind: &str) -> EngineError {
         let name = name.to_owned();
-        if kind == "table" { EngineError::UnknownTable { name, choices: self.tables() } } else { EngineError::UnknownView { name, choices: self.views() } }
+        if kind == "table" {
+            EngineError::UnknownTable { name, choices: self.tables() }
+        } else {
+            EngineError::UnknownView { name, choices: self.views() }
+        }
     }
 
-    fn insert_rows(&mut self, table: &str, query: &PlannedQuery, replace: bool) -> Result<StatementOutcome, EngineError> {
+    fn insert_rows(
+        &mut self,
+        table: &str,
+        query: &PlannedQuery,
+        replace: bool,
+    ) -> Result<StatementOutcome, EngineError> {
         let table = self.table_name(table)?;
         let rows = renamed(self.select(query)?, &self.known_table(&table)?.columns())?;
         let count = rows.num_rows() as u64;
@@ -164,7 +205,10 @@ impl Database {
         let count = old.weights().iter().sum::<i64>() as u64;
         let gone = weighted(&old.negate()?, &columns)?;
         let came = weighted(&new, &columns)?;
-        let changes = self.apply(&[operation(&table, OperationKind::Weighted, gone), operation(&table, OperationKind::Weighted, came)])?;
+        let changes = self.apply(&[
+            operation(&table, OperationKind::Weighted, gone),
+            operation(&table, OperationKind::Weighted, came),
+        ])?;
         Ok(StatementOutcome::Changed { count, changes })
     }
 
@@ -173,7 +217,8 @@ impl Database {
         let columns = self.known_table(&table)?.columns();
         let rows = self.evaluate(rows)?.consolidate()?;
         let count = rows.weights().iter().sum::<i64>() as u64;
-        let changes = self.apply(&[operation(&table, OperationKind::Weighted, weighted(&rows.negate()?, &columns)?)])?;
+        let changes =
+            self.apply(&[operation(&table, OperationKind::Weighted, weighted(&rows.negate()?, &columns)?)])?;
         Ok(StatementOutcome::Changed { count, changes })
     }
 
@@ -183,7 +228,10 @@ impl Database {
             return Ok(name.to_owned());
         }
         if self.views.contains_key(name) {
-            return Err(SqlError::new(format!("'{name}' is a view: its rows follow from its tables and cannot be changed")).into());
+            return Err(SqlError::new(format!(
+                "'{name}' is a view: its rows follow from its tables and cannot be changed"
+            ))
+            .into());
         }
         let alike = self.tables.keys().find(|known| known.eq_ignore_ascii_case(name));
         alike.cloned().ok_or_else(|| self.unknown(name, "table"))
@@ -193,10 +241,18 @@ impl Database {
         let (schema, key) = match (self.tables.get(name), self.views.get(name)) {
             (Some(table), _) => (Arc::clone(&table.schema), table.key_names()),
             (None, Some(view)) => (Arc::clone(view.plan.schema()), view.key.clone()),
-            (None, None) => return Err(SqlError::new(format!("'{name}' is not found. Existing: {}", [self.tables(), self.views()].concat().join(", "))).into()),
+            (None, None) => {
+                return Err(SqlError::new(format!(
+                    "'{name}' is not found. Existing: {}",
+                    [self.tables(), self.views()].concat().join(", ")
+                ))
+                .into());
+            }
         };
         let schema = external_schema(&schema);
-        let column = |text: fn(&Field) -> String| -> ArrayRef { Arc::new(StringArray::from_iter_values(schema.fields().iter().map(|field| text(field)))) };
+        let column = |text: fn(&Field) -> String| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(schema.fields().iter().map(|field| text(field))))
+        };
         let keyed = schema.fields().iter().map(|field| if key.contains(field.name()) { "yes" } else { "no" });
         let columns: Vec<ArrayRef> = vec![
             column(|field| field.name().clone()),
@@ -204,7 +260,10 @@ impl Database {
             column(|field| if field.is_nullable() { "yes".into() } else { "no".into() }),
             Arc::new(StringArray::from_iter_values(keyed)),
         ];
-        let fields: Vec<Field> = ["column", "type", "nullable", "key"].into_iter().map(|name| Field::new(name, DataType::Utf8, false)).collect();
+        let fields: Vec<Field> = ["column", "type", "nullable", "key"]
+            .into_iter()
+            .map(|name| Field::new(name, DataType::Utf8, false))
+            .collect();
         Ok(StatementOutcome::Rows(batch(fields, columns)?))
     }
 }
@@ -217,14 +276,22 @@ fn operation(table: &str, kind: OperationKind, rows: RecordBatch) -> Operation {
 fn weighted(changes: &ChangeBatch, columns: &[String]) -> Result<RecordBatch, EngineError> {
     let mut arrays = changes.columns().to_vec();
     arrays.push(Arc::new(Int64Array::new(changes.weights().clone(), None)));
-    let mut fields: Vec<Field> = columns.iter().zip(changes.schema().fields()).map(|(name, field)| Field::new(name, field.data_type().clone(), true)).collect();
+    let mut fields: Vec<Field> = columns
+        .iter()
+        .zip(changes.schema().fields())
+        .map(|(name, field)| Field::new(name, field.data_type().clone(), true))
+        .collect();
     fields.push(Field::new(WEIGHT, DataType::Int64, false));
     batch(fields, arrays)
 }
 
 /// The columns under other names.
 fn renamed(rows: RecordBatch, names: &[String]) -> Result<RecordBatch, EngineError> {
-    let fields = names.iter().zip(rows.schema_ref().fields()).map(|(name, field)| field.as_ref().clone().with_name(name)).collect();
+    let fields = names
+        .iter()
+        .zip(rows.schema_ref().fields())
+        .map(|(name, field)| field.as_ref().clone().with_name(name))
+        .collect();
     batch(fields, rows.columns().to_vec())
 }
 
@@ -234,5 +301,6 @@ fn text_rows(name: &str, lines: Vec<String>) -> Result<StatementOutcome, EngineE
 }
 
 fn batch(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<RecordBatch, EngineError> {
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(tailrace_trace::TraceError::from)?)
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(tailrace_trace::TraceError::from)?)
 }

@@ -16,12 +16,19 @@ use tailrace_operators::Scalar;
 use crate::PlanError;
 
 /// The column `value` where the column `count` is at most one; a greater count fails the step.
-pub(crate) fn at_most_one(value: usize, count: usize, schema: &Schema) -> std::result::Result<Scalar, PlanError> {
-    let column = |index: usize| Arc::new(Column::new(schema.field(index).name(), index)) as Arc<dyn PhysicalExpr>;
-    let function = Arc::new(ScalarUDF::new_from_impl(AtMostOne { signature: Signature::any(2, Volatility::Immutable) }));
+pub(crate) fn at_most_one(
+    value: usize,
+    count: usize,
+    schema: &Schema,
+) -> std::result::Result<Scalar, PlanError> {
+    let column =
+        |index: usize| Arc::new(Column::new(schema.field(index).name(), index)) as Arc<dyn PhysicalExpr>;
+    let function =
+        Arc::new(ScalarUDF::new_from_impl(AtMostOne { signature: Signature::any(2, Volatility::Immutable) }));
     let field = Arc::new(schema.field(value).clone().with_nullable(true));
     let options = Arc::new(datafusion_common::config::ConfigOptions::default());
-    let call = ScalarFunctionExpr::new("at_most_one", function, vec![column(value), column(count)], field, options);
+    let call =
+        ScalarFunctionExpr::new("at_most_one", function, vec![column(value), column(count)], field, options);
     Ok(Scalar::new(Arc::new(call), schema)?)
 }
 

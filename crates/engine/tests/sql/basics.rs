@@ -3,7 +3,8 @@
 use crate::harness::check;
 
 const TABLES: &str = "CREATE TABLE t (id BIGINT PRIMARY KEY, k VARCHAR, x BIGINT); CREATE TABLE u (id BIGINT PRIMARY KEY, tid BIGINT, y DOUBLE)";
-const DATA: &str = "INSERT INTO t VALUES (1, 'a', 10), (2, 'b', 20); INSERT INTO t VALUES (3, 'a', NULL), (4, NULL, 0);
+const DATA: &str =
+    "INSERT INTO t VALUES (1, 'a', 10), (2, 'b', 20); INSERT INTO t VALUES (3, 'a', NULL), (4, NULL, 0);
     INSERT INTO u VALUES (1, 1, 1.5), (2, 1, 2.5), (3, 3, 4.0), (4, 9, 8.0), (5, NULL, 16.0)";
 
 fn holds(query: &str, expected: &str) {
@@ -17,7 +18,10 @@ fn select_filters_and_computes() {
     holds("SELECT id FROM t WHERE k = 'a'", "1\n3");
     holds("SELECT id, coalesce(x, -1) AS x FROM t", "1|10\n2|20\n3|-1\n4|0");
     holds("SELECT upper(k) AS u, length(k) AS l FROM t WHERE k IS NOT NULL", "A|1\nB|1\nA|1");
-    holds("SELECT CASE WHEN x > 15 THEN 'big' WHEN x IS NULL THEN 'none' ELSE 'small' END AS size FROM t", "small\nbig\nnone\nsmall");
+    holds(
+        "SELECT CASE WHEN x > 15 THEN 'big' WHEN x IS NULL THEN 'none' ELSE 'small' END AS size FROM t",
+        "small\nbig\nnone\nsmall",
+    );
 }
 
 #[test]
@@ -32,7 +36,10 @@ fn joins_of_all_kinds() {
     holds("SELECT t.id, y FROM t, u WHERE t.id = u.tid AND y > 2", "1|2.5\n3|4.0");
     holds("SELECT t.id, y FROM t LEFT JOIN u ON t.id = u.tid", "1|1.5\n1|2.5\n3|4.0\n2|NULL\n4|NULL");
     holds("SELECT t.id, y FROM t RIGHT JOIN u ON t.id = u.tid", "1|1.5\n1|2.5\n3|4.0\nNULL|8.0\nNULL|16.0");
-    holds("SELECT t.id, u.id FROM t FULL JOIN u ON t.id = u.tid", "1|1\n1|2\n3|3\nNULL|4\nNULL|5\n2|NULL\n4|NULL");
+    holds(
+        "SELECT t.id, u.id FROM t FULL JOIN u ON t.id = u.tid",
+        "1|1\n1|2\n3|3\nNULL|4\nNULL|5\n2|NULL\n4|NULL",
+    );
     holds("SELECT t.id, u.id FROM t LEFT JOIN u ON t.id = u.tid AND y > 2", "1|2\n3|3\n2|NULL\n4|NULL");
     holds("SELECT t.id, u.id FROM t JOIN u ON t.id < u.id WHERE u.id < 3", "1|2");
     holds("SELECT count(*) AS n FROM t CROSS JOIN u", "20");
@@ -79,7 +86,10 @@ fn constants_are_there_from_the_start() {
 
 #[test]
 fn common_table_expressions_and_aliases() {
-    holds("WITH big AS (SELECT * FROM t WHERE x >= 10) SELECT b.id FROM big b JOIN big c ON b.id <> c.id", "1\n2");
+    holds(
+        "WITH big AS (SELECT * FROM t WHERE x >= 10) SELECT b.id FROM big b JOIN big c ON b.id <> c.id",
+        "1\n2",
+    );
     holds("SELECT id, id, k AS id2 FROM t WHERE id = 1", "1|1|a");
 }
 
@@ -93,4 +103,25 @@ fn recursion_over_sets_and_bags() {
     check(tables, data, paths, "1|2|1\n1|3|2\n1|4|2\n2|3|1\n2|4|1\n3|4|1");
     let numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10) SELECT sum(n) AS s FROM c";
     check(tables, data, numbers, "55");
+}
+
+#[test]
+fn lists_become_rows() {
+    let tables = "CREATE TABLE l (id BIGINT PRIMARY KEY, xs BIGINT[])";
+    let data = "INSERT INTO l VALUES (1, [1, 2]), (2, []); INSERT INTO l VALUES (3, NULL), (4, [2, NULL])";
+    check(tables, data, "SELECT id, unnest(xs) AS x FROM l", "1|1\n1|2\n4|2\n4|NULL");
+    check(tables, data, "SELECT id, x FROM l, unnest(l.xs) AS u(x)", "1|1\n1|2\n4|2\n4|NULL");
+    check(
+        tables,
+        data,
+        "SELECT x, count(*) AS n FROM l CROSS JOIN LATERAL (SELECT unnest(xs) AS x) AS u GROUP BY x",
+        "1|1\n2|2\nNULL|1",
+    );
+    check(tables, data, "SELECT g FROM generate_series(1, 3) AS g", "1\n2\n3");
+    check(
+        tables,
+        data,
+        "SELECT id, array_length(xs) AS n, xs[1] AS first FROM l WHERE id < 3",
+        "1|2|1\n2|NULL|NULL",
+    );
 }

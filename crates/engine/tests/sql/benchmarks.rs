@@ -10,7 +10,9 @@ fn texts(suite: &str) -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()))
+        .map(|path| {
+            (path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap())
+        })
         .collect();
     texts.sort();
     texts

@@ -7,8 +7,11 @@ use tailrace_engine::{Database, EngineError, StatementOutcome};
 /// The rows of a batch as texts: values joined by `|`, NULL as `NULL`.
 pub fn lines(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
-    let columns: Vec<_> = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
-    (0..batch.num_rows()).map(|row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|")).collect()
+    let columns: Vec<_> =
+        batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+    (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"))
+        .collect()
 }
 
 /// The rows of a query.
@@ -57,7 +60,8 @@ pub fn failure(db: &mut Database, sql: &str) -> EngineError {
 
 /// Checks a query over tables and data; `expected` is one row a line. Rows are compared in order if the query has an ORDER BY at its end.
 pub fn check(tables: &str, data: &str, query: &str, expected: &str) {
-    let expected: Vec<String> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let expected: Vec<String> =
+        expected.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let mut once = database(&format!("{tables}; {data}"));
     let rows = select(&mut once, query);
     let in_order = query.rsplit(')').next().is_some_and(|tail| tail.to_lowercase().contains("order by"));

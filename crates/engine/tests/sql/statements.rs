@@ -6,15 +6,23 @@ use tailrace_engine::{Database, StatementOutcome};
 use crate::harness::{content, database, failure, lines, run, select};
 
 fn shop() -> Database {
-    database("CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR NOT NULL, price DECIMAL(10, 2) DEFAULT 1.50, stock INTEGER); CREATE TABLE log (what VARCHAR)")
+    database(
+        "CREATE TABLE item (id BIGINT PRIMARY KEY, name VARCHAR NOT NULL, price DECIMAL(10, 2) DEFAULT 1.50, stock INTEGER); CREATE TABLE log (what VARCHAR)",
+    )
 }
 
 #[test]
 fn changes_reach_the_views() {
     let mut db = shop();
     run(&mut db, "CREATE VIEW total AS SELECT sum(price * stock) AS worth, count(*) AS n FROM item");
-    run(&mut db, "INSERT INTO item VALUES (1, 'pen', 2.00, 10), (2, 'ink', 5.25, 4); INSERT INTO item (id, name) VALUES (3, 'cap')");
-    assert_eq!(select(&mut db, "SELECT * FROM item ORDER BY id"), ["1|pen|2.00|10", "2|ink|5.25|4", "3|cap|1.50|NULL"]);
+    run(
+        &mut db,
+        "INSERT INTO item VALUES (1, 'pen', 2.00, 10), (2, 'ink', 5.25, 4); INSERT INTO item (id, name) VALUES (3, 'cap')",
+    );
+    assert_eq!(
+        select(&mut db, "SELECT * FROM item ORDER BY id"),
+        ["1|pen|2.00|10", "2|ink|5.25|4", "3|cap|1.50|NULL"]
+    );
     assert_eq!(content(&mut db, "total"), ["41.00|3"]);
     run(&mut db, "UPDATE item SET price = price * 2, stock = stock - 1 WHERE name LIKE 'p%'");
     assert_eq!(content(&mut db, "total"), ["57.00|3"]);
@@ -30,7 +38,10 @@ fn changes_reach_the_views() {
 fn tables_without_a_key_are_bags() {
     let mut db = shop();
     run(&mut db, "INSERT INTO log VALUES ('a'), ('a'), ('b'); UPDATE log SET what = 'c' WHERE what = 'a'");
-    assert_eq!(select(&mut db, "SELECT what, count(*) AS n FROM log GROUP BY what ORDER BY what"), ["b|1", "c|2"]);
+    assert_eq!(
+        select(&mut db, "SELECT what, count(*) AS n FROM log GROUP BY what ORDER BY what"),
+        ["b|1", "c|2"]
+    );
     run(&mut db, "DELETE FROM log WHERE what = 'c'");
     assert_eq!(select(&mut db, "SELECT * FROM log"), ["b"]);
 }
@@ -53,12 +64,21 @@ fn definitions_come_and_go() {
     run(&mut db, "INSERT INTO item (id, name) VALUES (1, 'x')");
     assert_eq!(content(&mut db, "w"), ["1"]);
     assert!(failure(&mut db, "CREATE VIEW v AS SELECT 1 AS one").to_string().contains("exists"));
-    run(&mut db, "CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS one; CREATE OR REPLACE VIEW v AS SELECT id + 1 AS id FROM item");
+    run(
+        &mut db,
+        "CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS one; CREATE OR REPLACE VIEW v AS SELECT id + 1 AS id FROM item",
+    );
     assert_eq!(content(&mut db, "v"), ["2"]);
     assert!(failure(&mut db, "DROP TABLE item").to_string().contains('w'));
-    run(&mut db, "DROP VIEW v; DROP VIEW w; DROP TABLE item; DROP TABLE IF EXISTS item; DROP VIEW IF EXISTS v");
+    run(
+        &mut db,
+        "DROP VIEW v; DROP VIEW w; DROP TABLE item; DROP TABLE IF EXISTS item; DROP VIEW IF EXISTS v",
+    );
     assert_eq!(select(&mut db, "SHOW TABLES"), ["log"]);
-    run(&mut db, "CREATE TABLE copy AS SELECT * FROM (VALUES (1, 'a')) AS v(n, s); CREATE TABLE two (a INT, b INT, c TEXT, PRIMARY KEY (a, b))");
+    run(
+        &mut db,
+        "CREATE TABLE copy AS SELECT * FROM (VALUES (1, 'a')) AS v(n, s); CREATE TABLE two (a INT, b INT, c TEXT, PRIMARY KEY (a, b))",
+    );
     assert_eq!(select(&mut db, "SELECT * FROM copy"), ["1|a"]);
     assert_eq!(select(&mut db, "DESCRIBE two"), ["a|Int32|no|yes", "b|Int32|no|yes", "c|Utf8|yes|no"]);
     assert!(select(&mut db, "EXPLAIN SELECT count(*) AS n FROM two")[0].contains("aggregate"));
@@ -67,7 +87,10 @@ fn definitions_come_and_go() {
 #[test]
 fn a_statement_that_fails_changes_nothing() {
     let mut db = shop();
-    run(&mut db, "CREATE VIEW v AS SELECT 10 / stock AS q FROM item WHERE stock IS NOT NULL; INSERT INTO item VALUES (1, 'a', 1, 5)");
+    run(
+        &mut db,
+        "CREATE VIEW v AS SELECT 10 / stock AS q FROM item WHERE stock IS NOT NULL; INSERT INTO item VALUES (1, 'a', 1, 5)",
+    );
     failure(&mut db, "INSERT INTO item VALUES (2, 'b', 1, 2), (1, 'c', 1, 1)");
     failure(&mut db, "INSERT INTO item VALUES (2, 'b', 1, 0)");
     failure(&mut db, "INSERT INTO item VALUES (3, NULL, 1, 1)");

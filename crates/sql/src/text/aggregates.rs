@@ -22,16 +22,55 @@ const GROUPING: &str = "grouping";
 
 /// The names of all aggregate functions.
 pub(crate) const NAMES: &[&str] = &[
-    "count", "sum", "avg", "mean", "min", "max", "var", "var_samp", "var_pop", "variance", "stddev", "stddev_samp", "stddev_pop", "covar", "covar_samp",
-    "covar_pop", "corr", "arg_min", "arg_max", "min_by", "max_by", "first", "last", "first_value", "last_value", "array_agg", "list", "string_agg",
-    "group_concat", "listagg", "bool_and", "bool_or", "every", "bit_and", "bit_or", "bit_xor", "grouping",
+    "count",
+    "sum",
+    "avg",
+    "mean",
+    "min",
+    "max",
+    "var",
+    "var_samp",
+    "var_pop",
+    "variance",
+    "stddev",
+    "stddev_samp",
+    "stddev_pop",
+    "covar",
+    "covar_samp",
+    "covar_pop",
+    "corr",
+    "arg_min",
+    "arg_max",
+    "min_by",
+    "max_by",
+    "first",
+    "last",
+    "first_value",
+    "last_value",
+    "array_agg",
+    "list",
+    "string_agg",
+    "group_concat",
+    "listagg",
+    "bool_and",
+    "bool_or",
+    "every",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "grouping",
 ];
 
 /// The aggregate of that name, if there is one.
 pub(crate) fn aggregate_stub(name: &str) -> Option<Arc<AggregateUDF>> {
     let name = name.to_ascii_lowercase();
     let known = name == GROUPING || name == SINGLE_VALUE || AggregateFunction::from_name(&name).is_some();
-    known.then(|| Arc::new(AggregateUDF::new_from_impl(Stub { name, signature: Signature::user_defined(Volatility::Immutable) })))
+    known.then(|| {
+        Arc::new(AggregateUDF::new_from_impl(Stub {
+            name,
+            signature: Signature::user_defined(Volatility::Immutable),
+        }))
+    })
 }
 
 /// Turns `count(*)` and `count()` into a count of rows.
@@ -49,7 +88,14 @@ impl ExprPlanner for AggregatePlanner {
         let rows = vec![Expr::Literal(COUNT_STAR_EXPANSION, None)];
         let name = if call.args.is_empty() { "count()" } else { "count(*)" };
         let name = if filter.is_some() || call.distinct { None } else { Some(name) };
-        let counted = Expr::AggregateFunction(AggregateCallExpr::new_udf(call.func, rows, call.distinct, filter, order, nulls));
+        let counted = Expr::AggregateFunction(AggregateCallExpr::new_udf(
+            call.func,
+            rows,
+            call.distinct,
+            filter,
+            order,
+            nulls,
+        ));
         Ok(PlannerResult::Planned(match name {
             Some(name) => counted.alias(name),
             None => counted,
@@ -83,7 +129,11 @@ impl AggregateUDFImpl for Stub {
             (GROUPING, _) => Ok(DataType::Int32),
             (SINGLE_VALUE, _) => Ok(args.first().map_or(DataType::Null, normal_type)),
             (_, Some(function)) => {
-                let taken = if matches!(function, AggregateFunction::StringAgg(_)) { &args[..args.len().min(1)] } else { args };
+                let taken = if matches!(function, AggregateFunction::StringAgg(_)) {
+                    &args[..args.len().min(1)]
+                } else {
+                    args
+                };
                 let types: Vec<DataType> = taken.iter().map(normal_type).collect();
                 function.return_type(&types).or_else(|message| plan_err!("{message}"))
             }
@@ -101,10 +151,13 @@ impl AggregateUDFImpl for Stub {
     }
 
     fn coerce_types(&self, args: &[DataType]) -> Result<Vec<DataType>> {
-        let untyped = |data_type: &DataType| if data_type.is_null() { DataType::Int64 } else { data_type.clone() };
+        let untyped =
+            |data_type: &DataType| if data_type.is_null() { DataType::Int64 } else { data_type.clone() };
         Ok(match self.function() {
             Some(AggregateFunction::StringAgg(_)) => vec![DataType::Utf8View; args.len()],
-            Some(AggregateFunction::BoolAnd | AggregateFunction::BoolOr) => vec![DataType::Boolean; args.len()],
+            Some(AggregateFunction::BoolAnd | AggregateFunction::BoolOr) => {
+                vec![DataType::Boolean; args.len()]
+            }
             _ => args.iter().map(untyped).collect(),
         })
     }
@@ -114,7 +167,10 @@ impl AggregateUDFImpl for Stub {
     }
 
     fn supports_null_handling_clause(&self) -> bool {
-        matches!(self.function(), Some(AggregateFunction::First | AggregateFunction::Last | AggregateFunction::ArrayAgg))
+        matches!(
+            self.function(),
+            Some(AggregateFunction::First | AggregateFunction::Last | AggregateFunction::ArrayAgg)
+        )
     }
 
     fn accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

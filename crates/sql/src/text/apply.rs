@@ -95,7 +95,9 @@ impl Resolver {
         match plan {
             LogicalPlan::Filter(filter) if holds_subquery(&filter.predicate)? => self.filter(filter),
             LogicalPlan::Join(join) if is_lateral(&join.right) => self.lateral(join),
-            LogicalPlan::Join(join) if join.filter.as_ref().map_or(Ok(false), holds_subquery)? => self.join_condition(join),
+            LogicalPlan::Join(join) if join.filter.as_ref().map_or(Ok(false), holds_subquery)? => {
+                self.join_condition(join)
+            }
             other if any_subquery(&other)? => self.expressions(other),
             other => Ok(other),
         }
@@ -105,7 +107,9 @@ impl Resolver {
     fn filter(&mut self, filter: Filter) -> Result<LogicalPlan> {
         let names: Vec<Expr> = filter.input.schema().columns().into_iter().map(Expr::Column).collect();
         let width = names.len();
-        let (asking, plain): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(filter.predicate).into_iter().partition(|expr| holds_subquery(expr).unwrap_or(true));
+        let (asking, plain): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(filter.predicate)
+            .into_iter()
+            .partition(|expr| holds_subquery(expr).unwrap_or(true));
         let mut input = Arc::unwrap_or_clone(filter.input);
         if let Some(predicate) = conjunction(plain) {
             input = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input))?);
@@ -122,12 +126,17 @@ impl Resolver {
     fn conjunct(&mut self, input: LogicalPlan, conjunct: Expr) -> Result<LogicalPlan> {
         match without_not(conjunct) {
             (Expr::Exists(Exists { subquery, negated }), not) => {
-                let kind = if negated ^ not { ApplyKind::Anti { key: None } } else { ApplyKind::Semi { key: None } };
+                let kind =
+                    if negated ^ not { ApplyKind::Anti { key: None } } else { ApplyKind::Semi { key: None } };
                 self.apply(input, subquery, kind)
             }
             (Expr::InSubquery(InSubquery { expr, subquery, negated }), not) => {
                 let (input, key) = self.key(input, *expr)?;
-                let kind = if negated ^ not { ApplyKind::Anti { key: Some(key) } } else { ApplyKind::Semi { key: Some(key) } };
+                let kind = if negated ^ not {
+                    ApplyKind::Anti { key: Some(key) }
+                } else {
+                    ApplyKind::Semi { key: Some(key) }
+                };
                 self.apply(input, subquery, kind)
             }
             (other, not) => {
@@ -145,14 +154,19 @@ impl Resolver {
         let mut input = (*input).clone();
         let width = plan.schema().fields().len();
         let names: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
-        let named = matches!(plan, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_));
+        let named =
+            matches!(plan, LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_));
         let mut exprs = Vec::new();
         for expr in plan.expressions() {
             let name = expr.qualified_name();
             let asked = holds_subquery(&expr)?;
             let (next, replaced) = self.extract(input, expr)?;
             input = next;
-            exprs.push(if named && asked { Expr::Alias(Alias::new(replaced, name.0, name.1)) } else { replaced });
+            exprs.push(if named && asked {
+                Expr::Alias(Alias::new(replaced, name.0, name.1))
+            } else {
+                replaced
+            });
         }
         let node = plan.with_new_exprs(exprs, vec![input])?;
         if node.schema().fields().len() == width {
@@ -167,7 +181,9 @@ impl Resolver {
         let replaced = expr.transform_down(|part| {
             let (kind, subquery, key, negated) = match part {
                 Expr::Exists(Exists { subquery, negated }) => ("mark", subquery, None, negated),
-                Expr::InSubquery(InSubquery { expr, subquery, negated }) => ("mark", subquery, Some(*expr), negated),
+                Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+                    ("mark", subquery, Some(*expr), negated)
+                }
                 Expr::ScalarSubquery(subquery) => ("scalar", subquery, None, false),
                 other => return Ok(Transformed::no(other)),
             };
@@ -183,7 +199,12 @@ impl Resolver {
             };
             let kind = if kind == "mark" { ApplyKind::Mark { key } } else { ApplyKind::Scalar };
             input = self.apply(inner, subquery, kind)?;
-            let column = input.schema().columns().pop().map(Expr::Column).ok_or_else(|| refused("internal: an apply without a column"))?;
+            let column = input
+                .schema()
+                .columns()
+                .pop()
+                .map(Expr::Column)
+                .ok_or_else(|| refused("internal: an apply without a column"))?;
             Ok(Transformed::new(if negated { !column } else { column }, true, TreeNodeRecursion::Jump))
         })?;
         Ok((input, replaced.data))
@@ -214,7 +235,8 @@ impl Resolver {
             Some((data_type, nullable)) => {
                 self.made += 1;
                 let field = Arc::new(Field::new(format!("__subquery_{}", self.made), data_type, nullable));
-                let fields = input.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
+                let fields =
+                    input.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
                 let fields = fields.chain(std::iter::once((None, field))).collect();
                 Arc::new(DFSchema::new_with_metadata(fields, Default::default())?)
             }
@@ -243,7 +265,10 @@ impl Resolver {
     /// The condition of an inner join may as well stand above it.
     fn join_condition(&mut self, mut join: Join) -> Result<LogicalPlan> {
         if join.join_type != JoinType::Inner {
-            return Err(refused(&format!("a subquery in the condition of a {} JOIN is not supported: compute it in a subquery of FROM", join.join_type)));
+            return Err(refused(&format!(
+                "a subquery in the condition of a {} JOIN is not supported: compute it in a subquery of FROM",
+                join.join_type
+            )));
         }
         let Some(predicate) = join.filter.take() else { return Ok(LogicalPlan::Join(join)) };
         self.filter(Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?)
@@ -269,7 +294,14 @@ fn single(subquery: LogicalPlan) -> Result<LogicalPlan> {
     }
     let Some(function) = aggregate_stub(SINGLE_VALUE) else { return internal_err!("no {SINGLE_VALUE}") };
     let value = Expr::Column(subquery.schema().columns().remove(0));
-    let call = Expr::AggregateFunction(AggregateFunction::new_udf(function, vec![value], false, None, Vec::new(), None));
+    let call = Expr::AggregateFunction(AggregateFunction::new_udf(
+        function,
+        vec![value],
+        false,
+        None,
+        Vec::new(),
+        None,
+    ));
     Ok(LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(subquery), Vec::new(), vec![call])?))
 }
 
@@ -282,7 +314,9 @@ fn is_single(plan: &LogicalPlan) -> Result<bool> {
         LogicalPlan::Aggregate(aggregate) => Ok(aggregate.group_expr.is_empty()),
         LogicalPlan::EmptyRelation(_) => Ok(true),
         LogicalPlan::Values(values) => Ok(values.values.len() <= 1),
-        LogicalPlan::Limit(limit) => Ok(matches!(limit.get_fetch_type()?, datafusion_expr::FetchType::Literal(Some(0 | 1)))),
+        LogicalPlan::Limit(limit) => {
+            Ok(matches!(limit.get_fetch_type()?, datafusion_expr::FetchType::Literal(Some(0 | 1))))
+        }
         _ => match as_apply(plan) {
             Some(apply) if !matches!(apply.kind, ApplyKind::Lateral { .. }) => is_single(&apply.input),
             _ => Ok(false),
@@ -329,7 +363,9 @@ fn is_lateral(plan: &LogicalPlan) -> bool {
 fn opened(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
         LogicalPlan::Subquery(subquery) => Ok(Arc::unwrap_or_clone(subquery.subquery)),
-        LogicalPlan::SubqueryAlias(alias) => LogicalPlanBuilder::from(opened(Arc::unwrap_or_clone(alias.input))?).alias(alias.alias)?.build(),
+        LogicalPlan::SubqueryAlias(alias) => {
+            LogicalPlanBuilder::from(opened(Arc::unwrap_or_clone(alias.input))?).alias(alias.alias)?.build()
+        }
         other => Ok(other),
     }
 }
@@ -364,7 +400,8 @@ impl UserDefinedLogicalNodeCore for Apply {
     }
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        let [input, subquery] = <[LogicalPlan; 2]>::try_from(inputs).or_else(|_| internal_err!("an apply has two inputs"))?;
+        let [input, subquery] =
+            <[LogicalPlan; 2]>::try_from(inputs).or_else(|_| internal_err!("an apply has two inputs"))?;
         let schema = self.schema_over(&input, &subquery)?;
         Ok(Self { kind: self.kind.clone(), input, subquery, schema })
     }
@@ -372,17 +409,24 @@ impl UserDefinedLogicalNodeCore for Apply {
     /// Columns of the input that nobody reads need not come along; the subquery's are few.
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         let width = self.input.schema().fields().len();
-        let mut needed: Vec<usize> = output_columns.iter().copied().filter(|column| *column < width).collect();
+        let mut needed: Vec<usize> =
+            output_columns.iter().copied().filter(|column| *column < width).collect();
         let key = match &self.kind {
             ApplyKind::Semi { key } | ApplyKind::Anti { key } | ApplyKind::Mark { key } => key.clone(),
             _ => None,
         };
         let outer = outer_columns(&self.subquery).ok()?;
-        needed.extend(key.iter().chain(&outer).filter_map(|column| self.input.schema().maybe_index_of_column(column)));
+        needed.extend(
+            key.iter().chain(&outer).filter_map(|column| self.input.schema().maybe_index_of_column(column)),
+        );
         needed.sort_unstable();
         needed.dedup();
         let subquery = match self.kind {
-            ApplyKind::Lateral { .. } => output_columns.iter().filter(|column| **column >= width).map(|column| column - width).collect(),
+            ApplyKind::Lateral { .. } => output_columns
+                .iter()
+                .filter(|column| **column >= width)
+                .map(|column| column - width)
+                .collect(),
             _ => (0..self.subquery.schema().fields().len()).collect(),
         };
         Some(vec![needed, subquery])

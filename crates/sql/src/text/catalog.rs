@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, FieldRef, SchemaRef, TimeUnit};
 use datafusion_common::config::ConfigOptions;
+use datafusion_common::datatype::DataTypeExt;
 use datafusion_common::{DataFusionError, Result, ScalarValue, TableReference};
-use datafusion_expr::planner::{ContextProvider, ExprPlanner};
+use datafusion_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion_functions_nested::planner::{FieldAccessPlanner, NestedFunctionPlanner};
+use datafusion_sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
 
 use super::aggregates::{AggregatePlanner, aggregate_stub};
 use super::windows::window_stub;
@@ -67,14 +69,22 @@ impl<'a> Provider<'a> {
 impl ContextProvider for Provider<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         let table = name.table();
-        let entry = if matches!(name.schema(), None | Some("public" | "main")) { self.catalog.relation(table) } else { None };
+        let entry = if matches!(name.schema(), None | Some("public" | "main")) {
+            self.catalog.relation(table)
+        } else {
+            None
+        };
         match entry {
             Some(CatalogEntry { plan, defaults }) => {
-                let defaults = defaults.into_iter().map(|(column, value)| (column, Expr::Literal(value, None))).collect();
+                let defaults = defaults
+                    .into_iter()
+                    .map(|(column, value)| (column, Expr::Literal(value, None)))
+                    .collect();
                 Ok(Arc::new(RelationSource { plan, defaults }))
             }
             None => {
-                let error = PlanError::UnknownRelation { name: name.to_string(), choices: self.catalog.names() };
+                let error =
+                    PlanError::UnknownRelation { name: name.to_string(), choices: self.catalog.names() };
                 Err(DataFusionError::External(Box::new(error)))
             }
         }
@@ -91,6 +101,10 @@ impl ContextProvider for Provider<'_> {
 
     fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
         &EXPR_PLANNERS
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(Arc::new(Types))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
@@ -134,8 +148,29 @@ impl ContextProvider for Provider<'_> {
     }
 }
 
+/// Types that DataFusion does not know, or reads otherwise: a timestamp has microseconds, as in Python and in most databases.
+#[derive(Debug)]
+struct Types;
+
+impl TypePlanner for Types {
+    fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<FieldRef>> {
+        let data_type = match sql_type {
+            SqlType::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
+            | SqlType::Datetime(None) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            SqlType::Timestamp(None, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
+                DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
+            }
+            SqlType::JSON | SqlType::JSONB => DataType::Utf8View,
+            SqlType::HugeInt => DataType::Decimal128(38, 0),
+            _ => return Ok(None),
+        };
+        Ok(Some(data_type.into_nullable_field_ref()))
+    }
+}
+
 static EXPR_PLANNERS: LazyLock<Vec<Arc<dyn ExprPlanner>>> = LazyLock::new(|| {
-    let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(AggregatePlanner), Arc::new(NestedFunctionPlanner), Arc::new(FieldAccessPlanner)];
+    let mut planners: Vec<Arc<dyn ExprPlanner>> =
+        vec![Arc::new(AggregatePlanner), Arc::new(NestedFunctionPlanner), Arc::new(FieldAccessPlanner)];
     planners.push(Arc::new(datafusion_functions::core::planner::CoreFunctionPlanner::default()));
     planners.push(Arc::new(datafusion_functions::datetime::planner::DatetimeFunctionPlanner));
     planners.push(Arc::new(datafusion_functions::unicode::planner::UnicodeFunctionPlanner));

@@ -14,7 +14,10 @@ use crate::PlanError;
 /// The old rows of an update: the same source, with the columns of the table instead of their new values.
 pub(crate) fn old_rows(new: &Projection, catalog: &dyn Catalog, table: &str) -> Result<LogicalPlan> {
     let Some(entry) = catalog.relation(table) else {
-        return Err(external(PlanError::UnknownRelation { name: table.to_owned(), choices: catalog.names() }));
+        return Err(external(PlanError::UnknownRelation {
+            name: table.to_owned(),
+            choices: catalog.names(),
+        }));
     };
     let source = new.input.schema();
     let qualifier = target(&new.input).unwrap_or_else(|| TableReference::bare(table));

@@ -63,8 +63,12 @@ impl SqlError {
     /// The error of the planner, placed in the text.
     pub(crate) fn from_plan(error: PlanError, text: &str) -> Self {
         match &error {
-            PlanError::UnknownColumn { name, choices } => Self::blaming(error.to_string(), text, name).with_choices(name, choices.clone()),
-            PlanError::UnknownRelation { name, choices } => Self::blaming(error.to_string(), text, name).with_choices(name, choices.clone()),
+            PlanError::UnknownColumn { name, choices } => {
+                Self::blaming(error.to_string(), text, name).with_choices(name, choices.clone())
+            }
+            PlanError::UnknownRelation { name, choices } => {
+                Self::blaming(error.to_string(), text, name).with_choices(name, choices.clone())
+            }
             PlanError::UnknownFunction { name, .. } => Self::blaming(error.to_string(), text, name),
             PlanError::Refused { name, .. } => Self::blaming(error.to_string(), text, name),
             _ => Self::new(error.to_string()),
@@ -74,7 +78,9 @@ impl SqlError {
     /// The error of DataFusion, placed in the text.
     pub(crate) fn from_datafusion(error: DataFusionError, text: &str) -> Self {
         match error {
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => Self::from_datafusion(*inner, text),
+            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+                Self::from_datafusion(*inner, text)
+            }
             DataFusionError::Collection(errors) => match errors.into_iter().next() {
                 Some(first) => Self::from_datafusion(first, text),
                 None => Self::new("the statement cannot be planned"),
@@ -84,7 +90,9 @@ impl SqlError {
                 Ok(error) => Self::from_plan(*error, text),
                 Err(other) => Self::new(other.to_string()),
             },
-            DataFusionError::Plan(message) | DataFusionError::NotImplemented(message) => Self::from_message(&message, text),
+            DataFusionError::Plan(message) | DataFusionError::NotImplemented(message) => {
+                Self::from_message(&message, text)
+            }
             other => Self::from_message(&other.strip_backtrace(), text),
         }
     }
@@ -93,12 +101,18 @@ impl SqlError {
         match error {
             SchemaError::FieldNotFound { field, valid_fields } => {
                 let choices: Vec<String> = valid_fields.iter().map(|column| column.name.clone()).collect();
-                let message = format!("Column '{}' is not found. Existing columns: {}", field.flat_name(), choices.join(", "));
+                let message = format!(
+                    "Column '{}' is not found. Existing columns: {}",
+                    field.flat_name(),
+                    choices.join(", ")
+                );
                 Self::blaming(message, text, &field.name).with_choices(&field.name, choices)
             }
-            SchemaError::AmbiguousReference { field } => {
-                Self::blaming(format!("Column '{}' is ambiguous: say which table it belongs to", field.flat_name()), text, &field.name)
-            }
+            SchemaError::AmbiguousReference { field } => Self::blaming(
+                format!("Column '{}' is ambiguous: say which table it belongs to", field.flat_name()),
+                text,
+                &field.name,
+            ),
             other => Self::from_message(&other.to_string(), text),
         }
     }
@@ -106,9 +120,12 @@ impl SqlError {
     /// Messages quote the name that is to blame, mostly.
     fn from_message(message: &str, text: &str) -> Self {
         let message = message.strip_prefix("Error during planning: ").unwrap_or(message).trim().to_owned();
-        if let Some(name) = message.strip_prefix("Invalid function '").and_then(|rest| rest.split('\'').next()) {
+        if let Some(name) =
+            message.strip_prefix("Invalid function '").and_then(|rest| rest.split('\'').next())
+        {
             let (name, near) = (name.to_owned(), crate::functions::near_names(name));
-            return Self::blaming(format!("Function '{name}' is not found"), text, &name).with_choices(&name, near);
+            return Self::blaming(format!("Function '{name}' is not found"), text, &name)
+                .with_choices(&name, near);
         }
         let quoted = message.split('\'').nth(1).and_then(|name| find_name(text, name));
         match quoted {
@@ -123,7 +140,12 @@ impl fmt::Display for SqlError {
         f.write_str(&self.message)?;
         let Some(Position { line, column }) = self.position else { return Ok(()) };
         let label = format!("LINE {line}: ");
-        let before: String = self.line.chars().take(column.saturating_sub(1) as usize).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let before: String = self
+            .line
+            .chars()
+            .take(column.saturating_sub(1) as usize)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
         write!(f, "\n{label}{}\n{:width$}{before}^", self.line, "", width = label.len())
     }
 }

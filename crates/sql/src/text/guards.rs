@@ -42,10 +42,18 @@ fn guarded(predicate: &Expr) -> Result<Expr> {
     let mut done: Vec<Expr> = Vec::with_capacity(conjuncts.len());
     for (place, conjunct) in conjuncts.iter().enumerate() {
         let tables = tables_of(conjunct);
-        let before = conjuncts[..place].iter().filter(|earlier| tables_of(earlier).is_subset(&tables) && !holds_subquery(earlier));
-        let guard = if tables.len() == 1 && may_fail(conjunct)? { conjunction(before.map(|expr| (*expr).clone())) } else { None };
+        let before = conjuncts[..place]
+            .iter()
+            .filter(|earlier| tables_of(earlier).is_subset(&tables) && !holds_subquery(earlier));
+        let guard = if tables.len() == 1 && may_fail(conjunct)? {
+            conjunction(before.map(|expr| (*expr).clone()))
+        } else {
+            None
+        };
         done.push(match guard {
-            Some(guard) => Expr::Case(Case::new(None, vec![(Box::new(guard), Box::new((*conjunct).clone()))], None)),
+            Some(guard) => {
+                Expr::Case(Case::new(None, vec![(Box::new(guard), Box::new((*conjunct).clone()))], None))
+            }
             None => (*conjunct).clone(),
         });
     }
@@ -57,7 +65,12 @@ fn tables_of(expr: &Expr) -> HashSet<Option<TableReference>> {
 }
 
 fn holds_subquery(expr: &Expr) -> bool {
-    let is_subquery = |part: &Expr| Ok(matches!(part, Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_)));
+    let is_subquery = |part: &Expr| {
+        Ok(matches!(
+            part,
+            Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_)
+        ))
+    };
     expr.exists(is_subquery).unwrap_or(true)
 }
 
@@ -66,9 +79,15 @@ fn may_fail(expr: &Expr) -> Result<bool> {
     let mut found = false;
     expr.apply(|part| {
         found |= match part {
-            Expr::BinaryExpr(binary) if matches!(binary.op, Operator::Divide | Operator::Modulo) => !is_nonzero(&binary.right),
-            Expr::Cast(cast) => !matches!(*cast.expr, Expr::Literal(..)) && !cast.field.data_type().is_string(),
-            Expr::ScalarFunction(call) => matches!(call.func.name(), "to_timestamp" | "to_date" | "arrow_cast" | "sqrt" | "log" | "ln"),
+            Expr::BinaryExpr(binary) if matches!(binary.op, Operator::Divide | Operator::Modulo) => {
+                !is_nonzero(&binary.right)
+            }
+            Expr::Cast(cast) => {
+                !matches!(*cast.expr, Expr::Literal(..)) && !cast.field.data_type().is_string()
+            }
+            Expr::ScalarFunction(call) => {
+                matches!(call.func.name(), "to_timestamp" | "to_date" | "arrow_cast" | "sqrt" | "log" | "ln")
+            }
             _ => false,
         };
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
@@ -78,7 +97,9 @@ fn may_fail(expr: &Expr) -> Result<bool> {
 
 fn is_nonzero(expr: &Expr) -> bool {
     match expr {
-        Expr::Literal(value, _) => !value.is_null() && ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero != *value),
+        Expr::Literal(value, _) => {
+            !value.is_null() && ScalarValue::new_zero(&value.data_type()).is_ok_and(|zero| zero != *value)
+        }
         Expr::Cast(cast) => is_nonzero(&cast.expr),
         _ => false,
     }

@@ -15,6 +15,7 @@ mod relation;
 mod rules;
 mod set_operations;
 mod statement;
+mod table_functions;
 mod translate;
 mod translate_aggregate;
 mod translate_apply;

@@ -3,6 +3,7 @@
 //! * `?` becomes `$1`, `$2`, ... in order of appearance.
 //! * `a IS DISTINCT FROM b AND c` is read as `a IS DISTINCT FROM (b AND c)`; the tree is turned round.
 //! * INTERSECT and EXCEPT are marked (see `set_operations.rs`).
+//! * `unnest` and `generate_series` in FROM become lateral subqueries (see `table_functions.rs`).
 //! * Output columns that print alike are given different names, since the planner refuses them.
 //!
 //! A text whose expressions nest too deeply is refused here, before anything recurses into it.
@@ -10,14 +11,16 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion_sql::sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SelectItem, Statement, VisitMut, VisitorMut};
+use datafusion_sql::sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Statement, TableFactor, VisitMut, VisitorMut,
+};
 use datafusion_sql::sqlparser::dialect::GenericDialect;
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
 use super::error::{Position, SqlError};
-use super::set_operations;
+use super::{set_operations, table_functions};
 
 /// How deeply parentheses and subqueries may nest.
 const NESTING: usize = 128;
@@ -35,7 +38,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
     check_depth(&tokens, text)?;
     number_placeholders(&mut tokens);
     free_names(&mut tokens);
-    let parser = Parser::new(&GenericDialect {}).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
+    let parser =
+        Parser::new(&GenericDialect {}).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
     let mut statements = { parser }.parse_statements().map_err(|error| syntax_error(&error, text))?;
     for statement in &mut statements {
         let _ = VisitMut::visit(statement, &mut Mender);
@@ -59,7 +63,11 @@ fn check_depth(tokens: &[TokenWithSpan], text: &str) -> Result<(), SqlError> {
         }
         if chains.last().is_some_and(|chain| *chain > CHAIN) || chains.len() > 4 * NESTING {
             let position = Position { line: token.span.start.line, column: token.span.start.column };
-            return Err(SqlError::at(format!("the expression nests too deeply: at most {CHAIN} operators may be chained"), text, position));
+            return Err(SqlError::at(
+                format!("the expression nests too deeply: at most {CHAIN} operators may be chained"),
+                text,
+                position,
+            ));
         }
     }
     Ok(())
@@ -69,10 +77,28 @@ fn adds_level(token: &Token) -> bool {
     match token {
         Token::Word(word) => {
             let name = &word.value;
-            word.quote_style.is_none() && ["and", "or", "not", "union", "except", "intersect", "is", "case", "join"].iter().any(|word| name.eq_ignore_ascii_case(word))
+            word.quote_style.is_none()
+                && ["and", "or", "not", "union", "except", "intersect", "is", "case", "join"]
+                    .iter()
+                    .any(|word| name.eq_ignore_ascii_case(word))
         }
-        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat | Token::DoubleColon => true,
-        Token::Eq | Token::Neq | Token::Lt | Token::Gt | Token::LtEq | Token::GtEq | Token::Pipe | Token::Ampersand | Token::Caret | Token::Tilde => true,
+        Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::DoubleColon => true,
+        Token::Eq
+        | Token::Neq
+        | Token::Lt
+        | Token::Gt
+        | Token::LtEq
+        | Token::GtEq
+        | Token::Pipe
+        | Token::Ampersand
+        | Token::Caret
+        | Token::Tilde => true,
         _ => false,
     }
 }
@@ -96,7 +122,11 @@ fn free_names(tokens: &mut [TokenWithSpan]) {
             && matches!(before, Token::Comma | Token::LParen)
             && ["key", "index"].iter().any(|name| word.value.eq_ignore_ascii_case(name))
         {
-            *word = Word { value: word.value.to_lowercase(), quote_style: Some('"'), keyword: Keyword::NoKeyword };
+            *word = Word {
+                value: word.value.to_lowercase(),
+                quote_style: Some('"'),
+                keyword: Keyword::NoKeyword,
+            };
         }
         if !matches!(token.token, Token::Whitespace(_)) {
             before = token.token.clone();
@@ -108,10 +138,13 @@ fn free_names(tokens: &mut [TokenWithSpan]) {
 fn syntax_error(error: &ParserError, text: &str) -> SqlError {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.clone(),
-        ParserError::RecursionLimitExceeded => return SqlError::new(format!("the statement nests too deeply: at most {NESTING} levels")),
+        ParserError::RecursionLimitExceeded => {
+            return SqlError::new(format!("the statement nests too deeply: at most {NESTING} levels"));
+        }
     };
     let (words, place) = message.rsplit_once(" at Line: ").unwrap_or((&message, ""));
-    let numbers: Vec<u64> = place.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
+    let numbers: Vec<u64> =
+        place.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
     let words = format!("syntax error: {}", words.strip_prefix("sql parser error: ").unwrap_or(words));
     match numbers[..] {
         [line, column] => SqlError::at(words, text, Position { line, column }),
@@ -140,6 +173,11 @@ impl VisitorMut for Mender {
         ControlFlow::Continue(())
     }
 
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        table_functions::mend(factor);
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         rebalance_distinct_from(expr);
         ControlFlow::Continue(())
@@ -160,7 +198,10 @@ fn name_apart(items: &mut [SelectItem]) {
             Expr::CompoundIdentifier(parts) => parts.last().map_or(name.clone(), |part| part.value.clone()),
             _ => name.clone(),
         };
-        let fresh = (1..).map(|number| format!("{short}_{number}")).find(|fresh| seen.insert(fresh.clone())).unwrap_or(short);
+        let fresh = (1..)
+            .map(|number| format!("{short}_{number}"))
+            .find(|fresh| seen.insert(fresh.clone()))
+            .unwrap_or(short);
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', fresh) };
     }
 }
@@ -179,7 +220,11 @@ fn rebalance_distinct_from(expr: &mut Expr) {
     let mut tree = std::mem::replace(right.as_mut(), placeholder());
     let innermost = leftmost(&mut tree);
     let compared = Box::new(std::mem::replace(innermost, placeholder()));
-    *innermost = if negated { Expr::IsNotDistinctFrom(Box::new(left), compared) } else { Expr::IsDistinctFrom(Box::new(left), compared) };
+    *innermost = if negated {
+        Expr::IsNotDistinctFrom(Box::new(left), compared)
+    } else {
+        Expr::IsDistinctFrom(Box::new(left), compared)
+    };
     *expr = tree;
 }
 

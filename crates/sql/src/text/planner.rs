@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 
-use arrow_schema::{FieldRef, Schema};
+use arrow_schema::Schema;
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_common::{DataFusionError, ParamValues, Result, ScalarValue};
+use datafusion_common::{DFSchema, DataFusionError, ParamValues, Result, ScalarValue};
 use datafusion_expr::{Expr, LogicalPlan, Volatility};
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
 use datafusion_sql::sqlparser::ast::{Query, Statement};
@@ -59,24 +59,24 @@ impl PlannedQuery {
     pub(crate) fn renamed(self, names: &[String]) -> std::result::Result<Self, PlanError> {
         if names.len() != self.visible {
             let found = format!("{} columns", self.visible);
-            return Err(PlanError::TypeMismatch { context: "the columns of the view".into(), expected: format!("{} names", names.len()), found });
+            return Err(PlanError::TypeMismatch {
+                context: "the columns of the view".into(),
+                expected: format!("{} names", names.len()),
+                found,
+            });
         }
-        let schema = self.plan.schema();
-        let field = |(place, field): (usize, &FieldRef)| match names.get(place) {
-            Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
-            None => Arc::clone(field),
-        };
-        let renamed = Arc::new(Schema::new(schema.fields().iter().enumerate().map(field).collect::<Vec<_>>()));
-        let columns = (0..schema.fields().len()).map(|place| Scalar::column(place, schema)).collect();
-        Ok(Self { plan: Plan::new(PlanKind::Project { input: self.plan.clone(), columns }, renamed), ..self })
+        let hidden = self.plan.schema().fields()[self.visible..].iter().map(|field| field.name());
+        let all: Vec<String> = names.iter().chain(hidden).cloned().collect();
+        Ok(Self { plan: self.plan.renamed(&all), ..self })
     }
 
-    /// The same with every shown column of another name: a name that stands twice gets a number.
-    pub(crate) fn named_apart(self) -> std::result::Result<Self, PlanError> {
+    /// The columns under the names that the query gives them; a name that stands twice gets a number.
+    pub(crate) fn named_apart(self, wanted: &DFSchema) -> std::result::Result<Self, PlanError> {
         let mut names: Vec<String> = Vec::with_capacity(self.visible);
-        for field in &self.plan.schema().fields()[..self.visible] {
+        for field in wanted.fields() {
             let numbered = (1..).map(|number| format!("{}_{number}", field.name()));
-            let fresh = std::iter::once(field.name().clone()).chain(numbered).find(|name| !names.contains(name));
+            let fresh =
+                std::iter::once(field.name().clone()).chain(numbered).find(|name| !names.contains(name));
             names.push(fresh.unwrap_or_default());
         }
         let same = self.plan.schema().fields().iter().zip(&names).all(|(field, name)| field.name() == name);
@@ -103,7 +103,8 @@ impl Planner<'_> {
         let options = rules::options();
         let parser_options = ParserOptions::from(&options.sql_parser);
         let provider = Provider::new(self.catalog, options);
-        let logical = SqlToRel::new_with_options(&provider, parser_options).sql_statement_to_plan(statement)?;
+        let logical =
+            SqlToRel::new_with_options(&provider, parser_options).sql_statement_to_plan(statement)?;
         self.fill_in(logical)
     }
 
@@ -122,7 +123,10 @@ impl Planner<'_> {
 
     /// Our plan.
     pub(crate) fn translate(&self, optimized: LogicalPlan) -> Result<PlannedQuery> {
-        Translator::default().query(&optimized).and_then(PlannedQuery::named_apart).map_err(external)
+        Translator::default()
+            .query(&optimized)
+            .and_then(|query| query.named_apart(optimized.schema()))
+            .map_err(external)
     }
 
     fn fill_in(&self, logical: LogicalPlan) -> Result<LogicalPlan> {
@@ -131,9 +135,14 @@ impl Planner<'_> {
             return Ok(logical);
         }
         let values = self.params.iter().map(|value| value.clone().into()).collect();
-        let needed = known.iter().filter_map(|name| name.trim_start_matches('$').parse::<usize>().ok()).max().unwrap_or(0);
+        let needed = known
+            .iter()
+            .filter_map(|name| name.trim_start_matches('$').parse::<usize>().ok())
+            .max()
+            .unwrap_or(0);
         if needed > self.params.len() {
-            let reason = format!("the statement has {needed} parameter(s), {} value(s) were given", self.params.len());
+            let reason =
+                format!("the statement has {needed} parameter(s), {} value(s) were given", self.params.len());
             return Err(external(PlanError::Invalid(reason)));
         }
         logical.replace_params_with_values(&ParamValues::List(values))
@@ -141,11 +150,16 @@ impl Planner<'_> {
 }
 
 /// Runs planning work on a large stack.
-pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> std::result::Result<T, SqlError> + Send) -> std::result::Result<T, SqlError> {
+pub(crate) fn on_large_stack<T: Send>(
+    work: impl FnOnce() -> std::result::Result<T, SqlError> + Send,
+) -> std::result::Result<T, SqlError> {
     thread::scope(|scope| {
-        let spawned = thread::Builder::new().name("planning".into()).stack_size(STACK).spawn_scoped(scope, work);
+        let spawned =
+            thread::Builder::new().name("planning".into()).stack_size(STACK).spawn_scoped(scope, work);
         let handle = spawned.map_err(|error| SqlError::new(format!("no thread for planning: {error}")))?;
-        handle.join().unwrap_or_else(|panic| Err(SqlError::new(format!("planning failed unexpectedly: {}", words(&*panic)))))
+        handle.join().unwrap_or_else(|panic| {
+            Err(SqlError::new(format!("planning failed unexpectedly: {}", words(&*panic))))
+        })
     })
 }
 

@@ -120,13 +120,22 @@ impl Relation {
     }
 
     /// Several expressions.
-    pub(crate) fn bind_all<'a>(&self, exprs: impl IntoIterator<Item = &'a Expr>) -> Result<Vec<Scalar>, PlanError> {
+    pub(crate) fn bind_all<'a>(
+        &self,
+        exprs: impl IntoIterator<Item = &'a Expr>,
+    ) -> Result<Vec<Scalar>, PlanError> {
         exprs.into_iter().map(|expr| self.bind(expr)).collect()
     }
 
     /// The terms of an order.
     pub(crate) fn order(&self, terms: &[Sort]) -> Result<Vec<OrderBy>, PlanError> {
-        let term = |sort: &Sort| Ok(OrderBy { scalar: self.bind(&sort.expr)?, descending: !sort.asc, nulls_first: sort.nulls_first });
+        let term = |sort: &Sort| {
+            Ok(OrderBy {
+                scalar: self.bind(&sort.expr)?,
+                descending: !sort.asc,
+                nulls_first: sort.nulls_first,
+            })
+        };
         terms.iter().map(term).collect()
     }
 
@@ -162,10 +171,18 @@ impl Relation {
         self.computed(self.scalars(), &self.scope)
     }
 
+    /// The same relation over a plan without columns that nobody reads, if the plan is one that holds them at no cost: a table or a view.
+    pub(crate) fn narrow(&self) -> Result<Self, PlanError> {
+        let is_wide = matches!(self.plan.kind(), PlanKind::Table(_) | PlanKind::Filter { .. });
+        if is_wide { self.compacted() } else { Ok(self.clone()) }
+    }
+
     /// A plan with exactly these columns, in order. Outer columns are left behind.
     pub(crate) fn compact(&self) -> Result<Plan, PlanError> {
         let width = self.plan.schema().fields().len();
-        if self.columns.len() == width && self.columns.iter().enumerate().all(|(place, column)| place == *column) {
+        if self.columns.len() == width
+            && self.columns.iter().enumerate().all(|(place, column)| place == *column)
+        {
             return Ok(self.plan.clone());
         }
         computed(&self.plan, self.scalars(), &self.scope)
@@ -176,7 +193,9 @@ impl Relation {
         let place = |column: &Column| self.outer.iter().position(|(outer, _)| outer == column);
         let mut sorted = Vec::with_capacity(order.len());
         for column in order {
-            let index = place(column).ok_or_else(|| PlanError::Invalid(format!("internal: outer column {column} is not carried")))?;
+            let index = place(column).ok_or_else(|| {
+                PlanError::Invalid(format!("internal: outer column {column} is not carried"))
+            })?;
             sorted.push(self.outer[index].clone());
         }
         self.outer = sorted;
@@ -188,9 +207,15 @@ impl Relation {
         scalars.extend(self.outer_scalars());
         let missing = self.missing.as_ref().map(|row| missing_row(&scalars, row)).transpose()?;
         let plan = computed(&self.plan, scalars, &numbered_beyond(names, width, self.outer.len())?)?;
-        let outer = self.outer.iter().enumerate().map(|(index, (column, _))| (column.clone(), width + index)).collect();
+        let outer = self
+            .outer
+            .iter()
+            .enumerate()
+            .map(|(index, (column, _))| (column.clone(), width + index))
+            .collect();
         let loose = Arc::new(nullable(plan.schema()));
-        let missing = missing.map(|columns| ChangeBatch::try_new(loose, columns, vec![1].into())).transpose()?;
+        let missing =
+            missing.map(|columns| ChangeBatch::try_new(loose, columns, vec![1].into())).transpose()?;
         Ok(Self::chosen(plan, (0..width).collect(), names)?.depending(outer).with_missing(missing))
     }
 
@@ -210,7 +235,9 @@ const OUTER: &str = "__outer";
 /// An outer reference becomes a column of the relation that carries it.
 fn named_outer(expr: Expr) -> datafusion_common::Result<Transformed<Expr>> {
     Ok(match expr {
-        Expr::OuterReferenceColumn(_, column) => Transformed::yes(Expr::Column(Column::new(Some(OUTER), column.flat_name()))),
+        Expr::OuterReferenceColumn(_, column) => {
+            Transformed::yes(Expr::Column(Column::new(Some(OUTER), column.flat_name())))
+        }
         other => Transformed::no(other),
     })
 }
@@ -220,7 +247,10 @@ fn missing_row(scalars: &[Scalar], row: &ChangeBatch) -> Result<Vec<arrow_array:
 }
 
 /// A row of NULLs with some values, over the columns of a schema.
-pub(crate) fn constant_row(schema: &SchemaRef, values: &[(usize, ScalarValue)]) -> Result<ChangeBatch, PlanError> {
+pub(crate) fn constant_row(
+    schema: &SchemaRef,
+    values: &[(usize, ScalarValue)],
+) -> Result<ChangeBatch, PlanError> {
     let cell = |place: usize| match values.iter().find(|(at, _)| *at == place) {
         Some((_, value)) => Ok(value.to_array()?),
         None => Ok(arrow_array::new_null_array(schema.field(place).data_type(), 1)),
@@ -232,14 +262,26 @@ pub(crate) fn constant_row(schema: &SchemaRef, values: &[(usize, ScalarValue)]) 
 /// A projection; one over a join becomes the join's own output.
 pub(crate) fn computed(plan: &Plan, scalars: Vec<Scalar>, names: &DFSchema) -> Result<Plan, PlanError> {
     let schema = named(&scalars, names);
-    if let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } = plan.kind()
+    if let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } =
+        plan.kind()
         && output.iter().all(|scalar| scalar.as_column().is_some())
     {
         let places: Vec<usize> = output.iter().filter_map(Scalar::as_column).collect();
         let input = join_schema(left, right, *kind);
-        let output = scalars.iter().map(|scalar| moved_to(scalar, &places, &input)).collect::<Result<_, _>>()?;
-        let (left, right, left_keys, right_keys) = (left.clone(), right.clone(), left_keys.clone(), right_keys.clone());
-        let kind = PlanKind::Join { left, right, kind: *kind, left_keys, right_keys, residual: residual.clone(), output, null_matches: *null_matches };
+        let output =
+            scalars.iter().map(|scalar| moved_to(scalar, &places, &input)).collect::<Result<_, _>>()?;
+        let (left, right, left_keys, right_keys) =
+            (left.clone(), right.clone(), left_keys.clone(), right_keys.clone());
+        let kind = PlanKind::Join {
+            left,
+            right,
+            kind: *kind,
+            left_keys,
+            right_keys,
+            residual: residual.clone(),
+            output,
+            null_matches: *null_matches,
+        };
         return Ok(Plan::new(kind, schema));
     }
     Ok(Plan::new(PlanKind::Project { input: plan.clone(), columns: scalars }, schema))
@@ -247,23 +289,34 @@ pub(crate) fn computed(plan: &Plan, scalars: Vec<Scalar>, names: &DFSchema) -> R
 
 /// The schema of expressions under given names.
 pub(crate) fn named(scalars: &[Scalar], names: &DFSchema) -> SchemaRef {
-    let field = |(index, scalar): (usize, &Scalar)| Field::new(names.field(index).name(), scalar.data_type().clone(), scalar.nullable());
+    let field = |(index, scalar): (usize, &Scalar)| {
+        Field::new(names.field(index).name(), scalar.data_type().clone(), scalar.nullable())
+    };
     Arc::new(Schema::new(scalars.iter().enumerate().map(field).collect::<Vec<_>>()))
 }
 
 /// The names with numbered ones behind them.
 pub(crate) fn numbered_beyond(names: &DFSchema, width: usize, count: usize) -> Result<DFSchema, PlanError> {
     let own = names.iter().take(width).map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
-    let behind = (0..count).map(|index| (None, Arc::new(Field::new(format!("__outer_{index}"), arrow_schema::DataType::Null, true))));
+    let behind = (0..count).map(|index| {
+        (None, Arc::new(Field::new(format!("__outer_{index}"), arrow_schema::DataType::Null, true)))
+    });
     Ok(DFSchema::new_with_metadata(own.chain(behind).collect(), Default::default())?)
 }
 
 fn scope_of(plan: &Plan, columns: &[usize], names: &DFSchema) -> Result<DFSchema, PlanError> {
     if columns.len() != names.fields().len() {
-        return Err(PlanError::Invalid(format!("internal: {} columns for {} names", columns.len(), names.fields().len())));
+        return Err(PlanError::Invalid(format!(
+            "internal: {} columns for {} names",
+            columns.len(),
+            names.fields().len()
+        )));
     }
-    let qualifiers: Vec<Option<TableReference>> = names.iter().map(|(qualifier, _)| qualifier.cloned()).collect();
-    let field = |(place, column): (usize, &usize)| plan.schema().field(*column).clone().with_name(names.field(place).name());
+    let qualifiers: Vec<Option<TableReference>> =
+        names.iter().map(|(qualifier, _)| qualifier.cloned()).collect();
+    let field = |(place, column): (usize, &usize)| {
+        plan.schema().field(*column).clone().with_name(names.field(place).name())
+    };
     let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
     Ok(DFSchema::from_field_specific_qualified_schema(qualifiers, &Arc::new(schema))?)
 }

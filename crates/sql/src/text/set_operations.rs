@@ -48,7 +48,9 @@ impl SetKind {
     fn of(op: SetOperator, quantifier: SetQuantifier) -> Option<Self> {
         match (op, quantifier) {
             (SetOperator::Except | SetOperator::Minus, SetQuantifier::All) => Some(Self::ExceptAll),
-            (SetOperator::Except | SetOperator::Minus, SetQuantifier::Distinct | SetQuantifier::None) => Some(Self::Except),
+            (SetOperator::Except | SetOperator::Minus, SetQuantifier::Distinct | SetQuantifier::None) => {
+                Some(Self::Except)
+            }
             (SetOperator::Intersect, SetQuantifier::All) => Some(Self::IntersectAll),
             (SetOperator::Intersect, SetQuantifier::Distinct | SetQuantifier::None) => Some(Self::Intersect),
             _ => None,
@@ -75,7 +77,12 @@ pub(crate) fn resolve(plan: LogicalPlan) -> Result<LogicalPlan> {
         let LogicalPlan::Union(Union { inputs, schema }) = &node else { return Ok(Transformed::no(node)) };
         let [left, right] = &inputs[..] else { return Ok(Transformed::no(node)) };
         let Some(kind) = marked(right) else { return Ok(Transformed::no(node)) };
-        let operation = SetOperation { kind, left: left.as_ref().clone(), right: right.as_ref().clone(), schema: Arc::clone(schema) };
+        let operation = SetOperation {
+            kind,
+            left: left.as_ref().clone(),
+            right: right.as_ref().clone(),
+            schema: Arc::clone(schema),
+        };
         Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(operation) })))
     })?;
     Ok(resolved.data)
@@ -103,7 +110,8 @@ impl UserDefinedLogicalNodeCore for SetOperation {
     }
 
     fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        let [left, right] = <[LogicalPlan; 2]>::try_from(inputs).or_else(|_| internal_err!("a set operation has two inputs"))?;
+        let [left, right] = <[LogicalPlan; 2]>::try_from(inputs)
+            .or_else(|_| internal_err!("a set operation has two inputs"))?;
         Ok(Self { kind: self.kind, left, right, schema: Arc::clone(&self.schema) })
     }
 }
@@ -122,7 +130,9 @@ fn nothing() -> SetExpr {
 fn marked(plan: &LogicalPlan) -> Option<SetKind> {
     match plan {
         LogicalPlan::Projection(projection) => marked(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => KINDS.into_iter().find(|kind| kind.marker() == alias.alias.table()),
+        LogicalPlan::SubqueryAlias(alias) => {
+            KINDS.into_iter().find(|kind| kind.marker() == alias.alias.table())
+        }
         _ => None,
     }
 }
@@ -130,11 +140,14 @@ fn marked(plan: &LogicalPlan) -> Option<SetKind> {
 /// `SELECT * FROM (body) AS name`. The frame is parsed, so that it is what the parser makes of it.
 fn select_all(body: SetExpr, name: &str) -> SetExpr {
     let frame = format!("SELECT * FROM (SELECT 1) AS \"{name}\"");
-    let parsed = Parser::parse_sql(&GenericDialect {}, &frame).ok().and_then(|statements| statements.into_iter().next());
+    let parsed = Parser::parse_sql(&GenericDialect {}, &frame)
+        .ok()
+        .and_then(|statements| statements.into_iter().next());
     let Some(Statement::Query(query)) = parsed else { return body };
     let mut frame = *query.body;
     if let SetExpr::Select(select) = &mut frame
-        && let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|from| &mut from.relation)
+        && let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
     {
         *subquery.body = body;
     }

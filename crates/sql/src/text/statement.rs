@@ -9,7 +9,8 @@ use datafusion_expr::logical_plan::DmlStatement;
 use datafusion_expr::{LogicalPlan, WriteOp};
 use datafusion_sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion_sql::sqlparser::ast::{
-    ColumnOption, CreateTable, CreateTableOptions, CreateView, Expr as SqlExpr, Ident, ObjectName, ObjectType, Query, Statement, TableConstraint,
+    ColumnOption, CreateTable, CreateTableOptions, CreateView, Expr as SqlExpr, Ident, ObjectName,
+    ObjectType, Query, Statement, TableConstraint,
 };
 
 use super::catalog::{Catalog, Provider};
@@ -31,17 +32,39 @@ pub struct Script {
 #[expect(missing_docs, reason = "the fields are those of the SQL statement")]
 pub enum SqlStatement {
     CreateTable(TableSpec),
-    CreateView { name: String, query: PlannedQuery, if_not_exists: bool, or_replace: bool },
-    DropTable { names: Vec<String>, if_exists: bool },
-    DropView { names: Vec<String>, if_exists: bool },
+    CreateView {
+        name: String,
+        query: PlannedQuery,
+        if_not_exists: bool,
+        or_replace: bool,
+    },
+    DropTable {
+        names: Vec<String>,
+        if_exists: bool,
+    },
+    DropView {
+        names: Vec<String>,
+        if_exists: bool,
+    },
     /// A query that is answered once.
     Select(PlannedQuery),
     /// Rows with all columns of the table, in order. `replace` puts them in the place of rows with the same key.
-    Insert { table: String, rows: PlannedQuery, replace: bool },
+    Insert {
+        table: String,
+        rows: PlannedQuery,
+        replace: bool,
+    },
     /// The rows as they are and as they will be.
-    Update { table: String, old: Plan, new: Plan },
+    Update {
+        table: String,
+        old: Plan,
+        new: Plan,
+    },
     /// The rows that go, with their copies.
-    Delete { table: String, rows: Plan },
+    Delete {
+        table: String,
+        rows: Plan,
+    },
     Explain(PlannedQuery),
     ShowTables,
     ShowViews,
@@ -90,17 +113,25 @@ impl Script {
     }
 
     /// Plans the statement at `index`.
-    pub fn plan(&self, index: usize, catalog: &(dyn Catalog + Sync), params: &[ScalarValue]) -> Result<SqlStatement, SqlError> {
+    pub fn plan(
+        &self,
+        index: usize,
+        catalog: &(dyn Catalog + Sync),
+        params: &[ScalarValue],
+    ) -> Result<SqlStatement, SqlError> {
         on_large_stack(|| {
             let statement = self.statements.get(index).ok_or_else(|| SqlError::new("no such statement"))?;
-            plan_statement(statement, catalog, params).map_err(|error| SqlError::from_datafusion(error, &self.text))
+            plan_statement(statement, catalog, params)
+                .map_err(|error| SqlError::from_datafusion(error, &self.text))
         })
     }
 
     /// Plans the only statement, a query, to be kept up to date.
     pub fn plan_view(&self, catalog: &(dyn Catalog + Sync)) -> Result<Plan, SqlError> {
         on_large_stack(|| {
-            let [Statement::Query(query)] = &self.statements[..] else { return Err(SqlError::new("a view is made of one SELECT")) };
+            let [Statement::Query(query)] = &self.statements[..] else {
+                return Err(SqlError::new("a view is made of one SELECT"));
+            };
             let planner = Planner { catalog, params: &[], purpose: Purpose::View };
             let planned = planner.query(query).and_then(|query| query.shown().map_err(external));
             planned.map_err(|error| SqlError::from_datafusion(error, &self.text))
@@ -119,30 +150,47 @@ impl Drop for Script {
     }
 }
 
-fn plan_statement(statement: &Statement, catalog: &dyn Catalog, params: &[ScalarValue]) -> DataFusionResult<SqlStatement> {
+fn plan_statement(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    params: &[ScalarValue],
+) -> DataFusionResult<SqlStatement> {
     let once = Planner { catalog, params, purpose: Purpose::Once };
     match statement {
         Statement::Query(query) => Ok(SqlStatement::Select(once.query(query)?)),
         Statement::CreateTable(create) => create_table(create, &once),
         Statement::CreateView(view) => create_view(view, catalog),
-        Statement::Drop { object_type: ObjectType::Table, if_exists, names, .. } => Ok(SqlStatement::DropTable { names: names_of(names)?, if_exists: *if_exists }),
-        Statement::Drop { object_type: ObjectType::View | ObjectType::MaterializedView, if_exists, names, .. } => {
-            Ok(SqlStatement::DropView { names: names_of(names)?, if_exists: *if_exists })
+        Statement::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
+            Ok(SqlStatement::DropTable { names: names_of(names)?, if_exists: *if_exists })
         }
+        Statement::Drop {
+            object_type: ObjectType::View | ObjectType::MaterializedView,
+            if_exists,
+            names,
+            ..
+        } => Ok(SqlStatement::DropView { names: names_of(names)?, if_exists: *if_exists }),
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => change(statement, &once),
         Statement::Explain { statement, .. } => explain(statement, catalog, params),
         Statement::ShowTables { .. } => Ok(SqlStatement::ShowTables),
         Statement::ShowViews { .. } => Ok(SqlStatement::ShowViews),
         Statement::ExplainTable { table_name, .. } => Ok(SqlStatement::Describe(name_of(table_name)?)),
-        other => Err(refused(&format!("this statement is not supported: {}", first_words(&other.to_string())))),
+        other => {
+            Err(refused(&format!("this statement is not supported: {}", first_words(&other.to_string()))))
+        }
     }
 }
 
-fn explain(statement: &Statement, catalog: &dyn Catalog, params: &[ScalarValue]) -> DataFusionResult<SqlStatement> {
+fn explain(
+    statement: &Statement,
+    catalog: &dyn Catalog,
+    params: &[ScalarValue],
+) -> DataFusionResult<SqlStatement> {
     let query: &Query = match statement {
         Statement::Query(query) => query,
         Statement::CreateView(view) => &view.query,
-        other => return Err(refused(&format!("EXPLAIN takes a query, got: {}", first_words(&other.to_string())))),
+        other => {
+            return Err(refused(&format!("EXPLAIN takes a query, got: {}", first_words(&other.to_string()))));
+        }
     };
     Ok(SqlStatement::Explain(Planner { catalog, params, purpose: Purpose::Once }.query(query)?))
 }
@@ -157,7 +205,12 @@ fn create_view(view: &CreateView, catalog: &dyn Catalog) -> DataFusionResult<Sql
     if !names.is_empty() {
         query = query.renamed(&names).map_err(external)?;
     }
-    Ok(SqlStatement::CreateView { name: name_of(&view.name)?, query, if_not_exists: view.if_not_exists, or_replace: view.or_replace })
+    Ok(SqlStatement::CreateView {
+        name: name_of(&view.name)?,
+        query,
+        if_not_exists: view.if_not_exists,
+        or_replace: view.or_replace,
+    })
 }
 
 fn create_table(create: &CreateTable, planner: &Planner<'_>) -> DataFusionResult<SqlStatement> {
@@ -175,7 +228,12 @@ fn create_table(create: &CreateTable, planner: &Planner<'_>) -> DataFusionResult
                 ColumnOption::PrimaryKey(_) => key.push(field.name().clone()),
                 ColumnOption::Default(expr) => spec.default = Some(default_value(&to_rel, expr, field)?),
                 ColumnOption::Null | ColumnOption::NotNull | ColumnOption::Comment(_) => {}
-                other => return Err(refused(&format!("column '{}': {other} is not enforced, so it is refused", field.name()))),
+                other => {
+                    return Err(refused(&format!(
+                        "column '{}': {other} is not enforced, so it is refused",
+                        field.name()
+                    )));
+                }
             }
         }
         columns.push(spec);
@@ -184,7 +242,9 @@ fn create_table(create: &CreateTable, planner: &Planner<'_>) -> DataFusionResult
     let rows = create.query.as_ref().map(|query| planner.query(query)).transpose()?;
     if let (Some(rows), true) = (&rows, columns.is_empty()) {
         let fields = rows.plan.schema().fields()[..rows.visible].iter();
-        columns = fields.map(|field| ColumnSpec { field: field.as_ref().clone().with_nullable(true), default: None }).collect();
+        columns = fields
+            .map(|field| ColumnSpec { field: field.as_ref().clone().with_nullable(true), default: None })
+            .collect();
     }
     for column in &mut columns {
         if key.contains(column.field.name()) {
@@ -230,9 +290,15 @@ fn check_key(key: &[String], schema: &Schema) -> DataFusionResult<()> {
     }
 }
 
-fn default_value(to_rel: &SqlToRel<'_, Provider<'_>>, expr: &SqlExpr, field: &Field) -> DataFusionResult<ScalarValue> {
+fn default_value(
+    to_rel: &SqlToRel<'_, Provider<'_>>,
+    expr: &SqlExpr,
+    field: &Field,
+) -> DataFusionResult<ScalarValue> {
     let logical = to_rel.sql_to_expr(expr.clone(), &DFSchema::empty(), &mut PlannerContext::new())?;
-    let volatile = logical.is_volatile() || expr.to_string().to_lowercase().contains("now(") || expr.to_string().to_lowercase().contains("current_");
+    let volatile = logical.is_volatile()
+        || expr.to_string().to_lowercase().contains("now(")
+        || expr.to_string().to_lowercase().contains("current_");
     if volatile {
         return Err(refused(&format!("the default of column '{}' must be a constant", field.name())));
     }
@@ -241,7 +307,9 @@ fn default_value(to_rel: &SqlToRel<'_, Provider<'_>>, expr: &SqlExpr, field: &Fi
 
 /// INSERT, UPDATE and DELETE.
 fn change(statement: &Statement, planner: &Planner<'_>) -> DataFusionResult<SqlStatement> {
-    let LogicalPlan::Dml(DmlStatement { table_name, op, input, .. }) = planner.statement(statement.clone())? else {
+    let LogicalPlan::Dml(DmlStatement { table_name, op, input, .. }) =
+        planner.statement(statement.clone())?
+    else {
         return Err(refused("this change is not supported"));
     };
     let table = table_name.table().to_owned();
@@ -253,7 +321,9 @@ fn change(statement: &Statement, planner: &Planner<'_>) -> DataFusionResult<SqlS
         }
         WriteOp::Delete => Ok(SqlStatement::Delete { table, rows: translate(&input)?.plan }),
         WriteOp::Update => {
-            let LogicalPlan::Projection(projection) = input.as_ref() else { return Err(refused("this update is not supported")) };
+            let LogicalPlan::Projection(projection) = input.as_ref() else {
+                return Err(refused("this update is not supported"));
+            };
             let old = old_rows(projection, planner.catalog, &table)?;
             Ok(SqlStatement::Update { table, old: translate(&old)?.plan, new: translate(&input)?.plan })
         }

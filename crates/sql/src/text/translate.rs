@@ -8,7 +8,10 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema, DFSchemaRef, ScalarValue};
-use datafusion_expr::logical_plan::{Distinct, DistinctOn, EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, TableScan, Union, Values};
+use datafusion_expr::logical_plan::{
+    Distinct, DistinctOn, EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, TableScan,
+    Union, Values,
+};
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{Expr, LogicalPlan, SortExpr};
 use tailrace_operators::{OrderBy, Scalar, TopKSpec};
@@ -45,14 +48,21 @@ impl Translator {
             Some((k, offset)) => self.sorted_rows(sort.sort, k, offset)?,
             None => self.settled(&sort.sort.input)?,
         };
-        let above = projections.into_iter().rev().map(|projection| (&projection.expr, &projection.schema)).collect();
+        let above =
+            projections.into_iter().rev().map(|projection| (&projection.expr, &projection.schema)).collect();
         self.shown(rows, &sort.sort.expr, above)
     }
 
     /// Rows with the projections above their sort. The terms are carried through these, behind the columns that are shown.
-    fn shown(&self, mut rows: Relation, terms: &[SortExpr], above: Vec<(&Vec<Expr>, &DFSchemaRef)>) -> Result<PlannedQuery, PlanError> {
+    fn shown(
+        &self,
+        mut rows: Relation,
+        terms: &[SortExpr],
+        above: Vec<(&Vec<Expr>, &DFSchemaRef)>,
+    ) -> Result<PlannedQuery, PlanError> {
         let terms = rows.order(terms)?;
-        let options: Vec<(bool, bool)> = terms.iter().map(|term| (term.descending, term.nulls_first)).collect();
+        let options: Vec<(bool, bool)> =
+            terms.iter().map(|term| (term.descending, term.nulls_first)).collect();
         let mut keys: Vec<Scalar> = terms.into_iter().map(|term| term.scalar).collect();
         for (exprs, names) in above {
             let mut scalars = rows.bind_all(exprs)?;
@@ -60,7 +70,9 @@ impl Translator {
             scalars.extend(keys);
             let wide_names = with_keys(names, scalars.len() - width)?;
             let wide = Relation::new(computed(rows.plan(), scalars, &wide_names)?, &wide_names)?;
-            keys = (width..wide.columns().len()).map(|place| Scalar::column(place, wide.plan().schema())).collect();
+            keys = (width..wide.columns().len())
+                .map(|place| Scalar::column(place, wide.plan().schema()))
+                .collect();
             rows = Relation::chosen(wide.plan().clone(), (0..width).collect(), names)?;
         }
         ordered(&rows, keys, &options)
@@ -87,7 +99,8 @@ impl Translator {
             LogicalPlan::RecursiveQuery(recursive) => self.recursive(recursive),
             LogicalPlan::Subquery(subquery) => self.relation(&subquery.subquery),
             LogicalPlan::Repartition(repartition) => self.relation(&repartition.input),
-            LogicalPlan::Extension(extension) => match extension.node.as_any().downcast_ref::<SetOperation>() {
+            LogicalPlan::Extension(extension) => match extension.node.as_any().downcast_ref::<SetOperation>()
+            {
                 Some(operation) => self.set_operation(operation, plan.schema()),
                 None => match as_apply(plan) {
                     Some(apply) => self.apply(apply, plan.schema()),
@@ -107,12 +120,19 @@ impl Translator {
         let rows = Relation::chosen(source.plan.clone(), columns, &scan.projected_schema)?;
         match scan.filters.is_empty() && scan.fetch.is_none() {
             true => Ok(rows),
-            false => Err(PlanError::Invalid(format!("internal: a filter was pushed into the scan of '{}'", scan.table_name))),
+            false => Err(PlanError::Invalid(format!(
+                "internal: a filter was pushed into the scan of '{}'",
+                scan.table_name
+            ))),
         }
     }
 
     /// A node's input, with a row for every group that is empty and with the outer columns that its expressions read.
-    pub(crate) fn input<'a>(&self, plan: &LogicalPlan, exprs: impl IntoIterator<Item = &'a Expr>) -> Result<Relation, PlanError> {
+    pub(crate) fn input<'a>(
+        &self,
+        plan: &LogicalPlan,
+        exprs: impl IntoIterator<Item = &'a Expr>,
+    ) -> Result<Relation, PlanError> {
         self.attached(self.settled(plan)?, &outer_of(exprs)?)
     }
 
@@ -132,7 +152,10 @@ impl Translator {
             return Ok(input);
         }
         let predicates = input.bind_all(conjuncts)?;
-        input.over(Plan::new(PlanKind::Filter { input: input.plan().clone(), predicates }, Arc::clone(input.plan().schema())))
+        input.over(Plan::new(
+            PlanKind::Filter { input: input.plan().clone(), predicates },
+            Arc::clone(input.plan().schema()),
+        ))
     }
 
     fn distinct(&self, input: &LogicalPlan) -> Result<Relation, PlanError> {
@@ -148,7 +171,10 @@ impl Translator {
     /// The first row of each group of equal `on` values.
     fn first_of_each(&self, on: &DistinctOn) -> Result<Relation, PlanError> {
         let sorts = on.sort_expr.as_deref().unwrap_or_default();
-        let input = self.input(&on.input, on.on_expr.iter().chain(&on.select_expr).chain(sorts.iter().map(|sort| &sort.expr)))?;
+        let input = self.input(
+            &on.input,
+            on.on_expr.iter().chain(&on.select_expr).chain(sorts.iter().map(|sort| &sort.expr)),
+        )?;
         top_k(&input, input.bind_all(&on.on_expr)?, input.order(sorts)?, Some(1), 0)
     }
 
@@ -161,7 +187,7 @@ impl Translator {
     }
 
     fn sorted_rows(&self, sort: &Sort, k: Option<usize>, offset: usize) -> Result<Relation, PlanError> {
-        let input = self.input(&sort.input, sort.expr.iter().map(|term| &term.expr))?;
+        let input = self.input(&sort.input, sort.expr.iter().map(|term| &term.expr))?.compacted()?;
         top_k(&input, Vec::new(), input.order(&sort.expr)?, k, offset)
     }
 
@@ -174,7 +200,9 @@ impl Translator {
 
     fn first_rows(&self, plan: &LogicalPlan, k: Option<usize>, offset: usize) -> Result<Relation, PlanError> {
         match plan {
-            LogicalPlan::Projection(projection) if is_sorted(&projection.input) && outer_of(&projection.expr)?.is_empty() => {
+            LogicalPlan::Projection(projection)
+                if is_sorted(&projection.input) && outer_of(&projection.expr)?.is_empty() =>
+            {
                 let input = self.first_rows(&projection.input, k, offset)?;
                 input.project(input.bind_all(&projection.expr)?, &projection.schema)
             }
@@ -182,14 +210,16 @@ impl Translator {
                 self.first_rows(&alias.input, k, offset)?.renamed(&alias.schema)
             }
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.sorted_rows(sort, k, offset),
-            other => top_k(&self.settled(other)?, Vec::new(), Vec::new(), k, offset),
+            other => top_k(&self.settled(other)?.compacted()?, Vec::new(), Vec::new(), k, offset),
         }
     }
 
     fn union(&self, union: &Union) -> Result<Relation, PlanError> {
         let inputs: Vec<&LogicalPlan> = union.inputs.iter().map(Arc::as_ref).collect();
         let inputs = self.aligned(&inputs)?;
-        let Some((first, others)) = inputs.split_first() else { return Err(PlanError::Invalid("a union of nothing".into())) };
+        let Some((first, others)) = inputs.split_first() else {
+            return Err(PlanError::Invalid("a union of nothing".into()));
+        };
         let others: Vec<Plan> = others.iter().map(|rows| rows.plan().clone()).collect();
         first.over(first.plan().union_all(&others)?)?.renamed(&union.schema)
     }
@@ -201,14 +231,22 @@ impl Translator {
         let once = matches!(operation.kind, SetKind::Except | SetKind::Intersect);
         let (left, right) = if once { (left.distinct(), right.distinct()) } else { (left, right) };
         let rest = left.minus(&right)?.positive();
-        let rows = if matches!(operation.kind, SetKind::Except | SetKind::ExceptAll) { rest } else { left.minus(&rest)? };
+        let rows = if matches!(operation.kind, SetKind::Except | SetKind::ExceptAll) {
+            rest
+        } else {
+            left.minus(&rest)?
+        };
         inputs[0].over(rows)?.renamed(names)
     }
 
     /// Inputs with the same columns: if one depends on outer columns, all carry them.
     fn aligned(&self, plans: &[&LogicalPlan]) -> Result<Vec<Relation>, PlanError> {
         let inputs = plans.iter().map(|plan| self.settled(plan)).collect::<Result<Vec<_>, _>>()?;
-        let needed = if inputs.iter().any(|rows| !rows.outer().is_empty()) { self.domain_columns() } else { Vec::new() };
+        let needed = if inputs.iter().any(|rows| !rows.outer().is_empty()) {
+            self.domain_columns()
+        } else {
+            Vec::new()
+        };
         let align = |rows: Relation| self.attached(rows, &needed)?.in_outer_order(&needed)?.compacted();
         inputs.into_iter().map(align).collect()
     }
@@ -231,7 +269,13 @@ pub(crate) fn outer_of<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Result<
 }
 
 /// The first rows of each partition, for all outer values apart.
-pub(crate) fn top_k(input: &Relation, mut partition: Vec<Scalar>, order: Vec<OrderBy>, k: Option<usize>, offset: usize) -> Result<Relation, PlanError> {
+pub(crate) fn top_k(
+    input: &Relation,
+    mut partition: Vec<Scalar>,
+    order: Vec<OrderBy>,
+    k: Option<usize>,
+    offset: usize,
+) -> Result<Relation, PlanError> {
     partition.extend(input.outer_scalars());
     let schema = Arc::clone(input.plan().schema());
     let spec = TopKSpec { partition, order, k, offset, schema: Arc::clone(&schema) };
@@ -264,7 +308,9 @@ fn root_sort(plan: &LogicalPlan) -> Option<(Vec<&Projection>, RootSort<'_>)> {
         LogicalPlan::Limit(limit) => {
             let (projections, sort) = root_sort(&limit.input)?;
             match (limit.get_fetch_type(), limit.get_skip_type(), sort.limit) {
-                (Ok(FetchType::Literal(k)), Ok(SkipType::Literal(offset)), None) => Some((projections, RootSort { limit: Some((k, offset)), ..sort })),
+                (Ok(FetchType::Literal(k)), Ok(SkipType::Literal(offset)), None) => {
+                    Some((projections, RootSort { limit: Some((k, offset)), ..sort }))
+                }
                 _ => None,
             }
         }
@@ -286,7 +332,9 @@ fn is_sorted(plan: &LogicalPlan) -> bool {
 /// Names for hidden columns behind the shown ones.
 fn with_keys(names: &DFSchema, keys: usize) -> Result<DFSchema, PlanError> {
     let shown = names.iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
-    let hidden = (0..keys).map(|key| (None, Arc::new(Field::new(format!("__order_{key}"), arrow_schema::DataType::Null, true))));
+    let hidden = (0..keys).map(|key| {
+        (None, Arc::new(Field::new(format!("__order_{key}"), arrow_schema::DataType::Null, true)))
+    });
     Ok(DFSchema::new_with_metadata(shown.chain(hidden).collect(), Default::default())?)
 }
 
@@ -296,7 +344,8 @@ fn ordered(rows: &Relation, keys: Vec<Scalar>, options: &[(bool, bool)]) -> Resu
     let mut scalars = rows.scalars();
     let mut order = Vec::new();
     for (key, (descending, nulls_first)) in keys.into_iter().zip(options) {
-        let shown = key.as_column().and_then(|column| rows.columns().iter().position(|place| *place == column));
+        let shown =
+            key.as_column().and_then(|column| rows.columns().iter().position(|place| *place == column));
         let place = shown.unwrap_or_else(|| {
             scalars.push(key);
             scalars.len() - 1
@@ -322,7 +371,9 @@ fn empty_relation(empty: &EmptyRelation) -> Result<Relation, PlanError> {
 /// The rows of VALUES, evaluated now.
 fn constant_rows(values: &Values) -> Result<Relation, PlanError> {
     let schema = tailrace_trace::normal_schema(values.schema.as_arrow());
-    let columns = (0..schema.fields().len()).map(|column| constant_column(values, column, &schema)).collect::<Result<Vec<_>, _>>()?;
+    let columns = (0..schema.fields().len())
+        .map(|column| constant_column(values, column, &schema))
+        .collect::<Result<Vec<_>, _>>()?;
     let rows = ChangeBatch::try_new(schema, columns, vec![1; values.values.len()].into())?;
     Relation::new(Plan::constant(rows), &values.schema)
 }
@@ -342,7 +393,8 @@ pub(crate) fn evaluate_constant(expr: &Expr) -> Result<ScalarValue, PlanError> {
     let nothing = DFSchema::empty();
     let scalar = bind_columns(expr, &nothing, &[], nothing.as_arrow())?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
-    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options).map_err(|error| PlanError::Expression(error.to_string()))?;
+    let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+        .map_err(|error| PlanError::Expression(error.to_string()))?;
     let array = scalar.expr().evaluate(&row)?.into_array(1)?;
     Ok(ScalarValue::try_from_array(&array, 0)?)
 }

@@ -29,7 +29,8 @@ struct Column {
 impl Translator {
     pub(crate) fn aggregate(&self, aggregate: &Aggregate) -> Result<Relation, PlanError> {
         let input = self.input(&aggregate.input, aggregate.group_expr.iter().chain(&aggregate.aggr_expr))?;
-        let columns = aggregate.aggr_expr.iter().map(|expr| column(&input, expr)).collect::<Result<Vec<_>, _>>()?;
+        let columns =
+            aggregate.aggr_expr.iter().map(|expr| column(&input, expr)).collect::<Result<Vec<_>, _>>()?;
         if let [Expr::GroupingSet(sets)] = &aggregate.group_expr[..] {
             return grouping_sets(&input, aggregate, sets, &columns);
         }
@@ -38,23 +39,40 @@ impl Translator {
         keys.extend(input.outer_scalars());
         let plan = grouped(&input, &keys, &columns)?;
         let places = (0..own).chain(keys.len()..keys.len() + columns.len()).collect();
-        let outer = input.outer().iter().enumerate().map(|(index, (column, _))| (column.clone(), own + index)).collect();
+        let outer = input
+            .outer()
+            .iter()
+            .enumerate()
+            .map(|(index, (column, _))| (column.clone(), own + index))
+            .collect();
         // Grouped by outer values alone, a group that is empty still has a row.
-        let missing = if own == 0 && !input.outer().is_empty() { Some(empty_group(&plan, keys.len(), &columns)?) } else { None };
+        let missing = if own == 0 && !input.outer().is_empty() {
+            Some(empty_group(&plan, keys.len(), &columns)?)
+        } else {
+            None
+        };
         Ok(Relation::chosen(plan, places, &aggregate.schema)?.depending(outer).with_missing(missing))
     }
 }
 
 /// What an aggregate of no rows gives: zero for counts, NULL for the others.
 fn empty_group(plan: &Plan, keys: usize, columns: &[Column]) -> Result<ChangeBatch, PlanError> {
-    let counts = columns.iter().enumerate().filter(|(_, column)| matches!(column.calls[0].function, AggregateFunction::Count));
-    let zeros: Vec<(usize, ScalarValue)> = counts.map(|(index, _)| (keys + index, ScalarValue::Int64(Some(0)))).collect();
+    let counts = columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| matches!(column.calls[0].function, AggregateFunction::Count));
+    let zeros: Vec<(usize, ScalarValue)> =
+        counts.map(|(index, _)| (keys + index, ScalarValue::Int64(Some(0)))).collect();
     constant_row(plan.schema(), &zeros)
 }
 
 /// Groups the input and reads every column.
 fn grouped(input: &Relation, keys: &[Scalar], columns: &[Column]) -> Result<Plan, PlanError> {
-    let mut fields: Vec<Field> = keys.iter().enumerate().map(|(place, key)| Field::new(format!("key_{place}"), key.data_type().clone(), key.nullable())).collect();
+    let mut fields: Vec<Field> = keys
+        .iter()
+        .enumerate()
+        .map(|(place, key)| Field::new(format!("key_{place}"), key.data_type().clone(), key.nullable()))
+        .collect();
     let mut calls = Vec::new();
     for column in columns {
         fields.push(Field::new(format!("value_{}", calls.len()), column.data_type.clone(), column.nullable));
@@ -75,18 +93,31 @@ fn checked(plan: &Plan, keys: usize, columns: &[Column]) -> Result<Plan, PlanErr
     let mut scalars: Vec<Scalar> = (0..keys).map(|place| Scalar::column(place, schema)).collect();
     let mut place = keys;
     for column in columns {
-        scalars.push(if column.single { at_most_one(place, place + 1, schema)? } else { Scalar::column(place, schema) });
+        scalars.push(if column.single {
+            at_most_one(place, place + 1, schema)?
+        } else {
+            Scalar::column(place, schema)
+        });
         place += column.calls.len();
     }
-    let field = |(index, scalar): (usize, &Scalar)| Field::new(format!("column_{index}"), scalar.data_type().clone(), scalar.nullable());
+    let field = |(index, scalar): (usize, &Scalar)| {
+        Field::new(format!("column_{index}"), scalar.data_type().clone(), scalar.nullable())
+    };
     let schema = Arc::new(Schema::new(scalars.iter().enumerate().map(field).collect::<Vec<_>>()));
     Ok(Plan::new(PlanKind::Project { input: plan.clone(), columns: scalars }, schema))
 }
 
 /// One aggregate a set; keys that a set leaves out are NULL, and the grouping id tells the sets apart.
-fn grouping_sets(input: &Relation, aggregate: &Aggregate, sets: &GroupingSet, columns: &[Column]) -> Result<Relation, PlanError> {
+fn grouping_sets(
+    input: &Relation,
+    aggregate: &Aggregate,
+    sets: &GroupingSet,
+    columns: &[Column],
+) -> Result<Relation, PlanError> {
     if !input.outer().is_empty() {
-        return Err(PlanError::Invalid("GROUPING SETS inside a correlated subquery are not supported".into()));
+        return Err(PlanError::Invalid(
+            "GROUPING SETS inside a correlated subquery are not supported".into(),
+        ));
     }
     let all: Vec<&Expr> = grouping_set_to_exprlist(&aggregate.group_expr)?;
     let id_type = aggregate.schema.field(all.len()).data_type().clone();
@@ -100,11 +131,20 @@ fn grouping_sets(input: &Relation, aggregate: &Aggregate, sets: &GroupingSet, co
         let id = ScalarValue::UInt64(Some((ordinal << all.len() | mask) as u64)).cast_to(&id_type)?;
         parts.push(one_set(input, aggregate, &all, &present, &id, columns)?);
     }
-    let Some((first, others)) = parts.split_first() else { return Err(PlanError::Invalid("GROUPING SETS needs a set".into())) };
+    let Some((first, others)) = parts.split_first() else {
+        return Err(PlanError::Invalid("GROUPING SETS needs a set".into()));
+    };
     Relation::new(first.union_all(others)?, &aggregate.schema)
 }
 
-fn one_set(input: &Relation, aggregate: &Aggregate, all: &[&Expr], present: &[bool], id: &ScalarValue, columns: &[Column]) -> Result<Plan, PlanError> {
+fn one_set(
+    input: &Relation,
+    aggregate: &Aggregate,
+    all: &[&Expr],
+    present: &[bool],
+    id: &ScalarValue,
+    columns: &[Column],
+) -> Result<Plan, PlanError> {
     let chosen = all.iter().zip(present).filter(|(_, present)| **present).map(|(expr, _)| *expr);
     let keys = input.bind_all(chosen)?;
     let plan = grouped(input, &keys, columns)?;
@@ -122,7 +162,8 @@ fn one_set(input: &Relation, aggregate: &Aggregate, all: &[&Expr], present: &[bo
         }
     }
     scalars.push(rows.bind(&lit(id.clone()))?);
-    scalars.extend((0..columns.len()).map(|column| Scalar::column(keys.len() + column, rows.plan().schema())));
+    scalars
+        .extend((0..columns.len()).map(|column| Scalar::column(keys.len() + column, rows.plan().schema())));
     super::relation::computed(rows.plan(), scalars, &aggregate.schema)
 }
 
@@ -130,9 +171,18 @@ fn one_set(input: &Relation, aggregate: &Aggregate, all: &[&Expr], present: &[bo
 fn expand(sets: &GroupingSet) -> Vec<Vec<&Expr>> {
     match sets {
         GroupingSet::GroupingSets(sets) => sets.iter().map(|set| set.iter().collect()).collect(),
-        GroupingSet::Rollup(exprs) => (0..=exprs.len()).rev().map(|len| exprs[..len].iter().collect()).collect(),
+        GroupingSet::Rollup(exprs) => {
+            (0..=exprs.len()).rev().map(|len| exprs[..len].iter().collect()).collect()
+        }
         GroupingSet::Cube(exprs) => {
-            let subset = |bits: usize| exprs.iter().enumerate().filter(|(place, _)| bits & (1 << place) == 0).map(|(_, expr)| expr).collect();
+            let subset = |bits: usize| {
+                exprs
+                    .iter()
+                    .enumerate()
+                    .filter(|(place, _)| bits & (1 << place) == 0)
+                    .map(|(_, expr)| expr)
+                    .collect()
+            };
             (0..1_usize << exprs.len()).map(subset).collect()
         }
     }
@@ -153,10 +203,24 @@ fn column(input: &Relation, expr: &Expr) -> Result<Column, PlanError> {
 
 fn single_value(input: &Relation, call: &CallExpr) -> Result<Column, PlanError> {
     let args = input.bind_all(&call.params.args)?;
-    let Some(value) = args.first() else { return Err(PlanError::Invalid("a scalar subquery needs a column".into())) };
+    let Some(value) = args.first() else {
+        return Err(PlanError::Invalid("a scalar subquery needs a column".into()));
+    };
     let data_type = value.data_type().clone();
-    let first = AggregateCall { function: AggregateFunction::First, args, filter: None, distinct: false, order: Vec::new() };
-    let count = AggregateCall { function: AggregateFunction::Count, args: Vec::new(), filter: None, distinct: false, order: Vec::new() };
+    let first = AggregateCall {
+        function: AggregateFunction::First,
+        args,
+        filter: None,
+        distinct: false,
+        order: Vec::new(),
+    };
+    let count = AggregateCall {
+        function: AggregateFunction::Count,
+        args: Vec::new(),
+        filter: None,
+        distinct: false,
+        order: Vec::new(),
+    };
     Ok(Column { calls: vec![first, count], data_type, nullable: true, single: true })
 }
 
@@ -164,15 +228,24 @@ fn single_value(input: &Relation, call: &CallExpr) -> Result<Column, PlanError> 
 pub(crate) fn bind_call(input: &Relation, call: &CallExpr) -> Result<(AggregateCall, DataType), PlanError> {
     let name = call.func.name();
     let refuse = |reason: String| PlanError::Refused { name: name.to_owned(), reason };
-    let Some(function) = AggregateFunction::from_name(name) else { return Err(refuse(format!("'{name}' is not an aggregate"))) };
+    let Some(function) = AggregateFunction::from_name(name) else {
+        return Err(refuse(format!("'{name}' is not an aggregate")));
+    };
     let params = &call.params;
     if params.null_treatment == Some(NullTreatment::IgnoreNulls) {
-        return Err(refuse(format!("{name} with IGNORE NULLS is not supported: use FILTER (WHERE x IS NOT NULL)")));
+        return Err(refuse(format!(
+            "{name} with IGNORE NULLS is not supported: use FILTER (WHERE x IS NOT NULL)"
+        )));
     }
     let function = separated(function, &params.args)?;
-    let taken = if matches!(function, AggregateFunction::StringAgg(_)) { &params.args[..params.args.len().min(1)] } else { &params.args[..] };
+    let taken = if matches!(function, AggregateFunction::StringAgg(_)) {
+        &params.args[..params.args.len().min(1)]
+    } else {
+        &params.args[..]
+    };
     let args = input.bind_all(taken)?;
-    let counts_rows = function == AggregateFunction::Count && !params.distinct && args.iter().all(|arg| !arg.nullable());
+    let counts_rows =
+        function == AggregateFunction::Count && !params.distinct && args.iter().all(|arg| !arg.nullable());
     let args = if counts_rows { Vec::new() } else { args };
     let types: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
     let data_type = function.return_type(&types).map_err(refuse)?;
@@ -188,7 +261,9 @@ fn separated(function: AggregateFunction, args: &[Expr]) -> Result<AggregateFunc
             let value = evaluate_constant(separator)?.cast_to(&DataType::Utf8)?;
             match value {
                 ScalarValue::Utf8(text) => Ok(AggregateFunction::StringAgg(text.unwrap_or_default())),
-                other => Err(PlanError::Invalid(format!("the separator of string_agg must be a text, got {other}"))),
+                other => Err(PlanError::Invalid(format!(
+                    "the separator of string_agg must be a text, got {other}"
+                ))),
             }
         }
         _ => Ok(function),

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema};
 use datafusion_common::{Column, DFSchema, ScalarValue};
 use datafusion_expr::expr::BinaryExpr;
-use datafusion_expr::{Expr, LogicalPlan, Operator};
-use datafusion_physical_expr::PhysicalExpr;
+use datafusion_expr::{Expr, LogicalPlan, Operator, col, lit, when};
 use datafusion_physical_expr::expressions::{CaseExpr, IsNotNullExpr, IsNullExpr, Literal};
 use tailrace_operators::Scalar;
 use tailrace_trace::ChangeBatch;
@@ -62,7 +61,11 @@ impl Translator {
     }
 
     /// A filter whose conjuncts read outer columns: the relation with these carried, and the conjuncts that are left.
-    pub(crate) fn correlated<'a>(&self, input: Relation, conjuncts: Vec<&'a Expr>) -> Result<(Relation, Vec<&'a Expr>), PlanError> {
+    pub(crate) fn correlated<'a>(
+        &self,
+        input: Relation,
+        conjuncts: Vec<&'a Expr>,
+    ) -> Result<(Relation, Vec<&'a Expr>), PlanError> {
         let mut missing = outer_of(conjuncts.iter().copied())?;
         missing.retain(|column| input.place_of_outer(column).is_none());
         if missing.is_empty() {
@@ -71,13 +74,19 @@ impl Translator {
         if let Some(bound) = self.bound_by_equality(&input, &conjuncts, &missing)? {
             return Ok(bound);
         }
-        let (keys, rest): (Vec<&Expr>, Vec<&Expr>) = conjuncts.into_iter().partition(|conjunct| equality(conjunct).is_some());
+        let (keys, rest): (Vec<&Expr>, Vec<&Expr>) =
+            conjuncts.into_iter().partition(|conjunct| equality(conjunct).is_some());
         let pairs = keys.iter().filter_map(|key| equality(key)).collect();
         Ok((self.with_domain(input, pairs)?, rest))
     }
 
     /// The case without a domain: every missing outer column equals an expression over the input.
-    fn bound_by_equality<'a>(&self, input: &Relation, conjuncts: &[&'a Expr], missing: &[Column]) -> Result<Option<(Relation, Vec<&'a Expr>)>, PlanError> {
+    fn bound_by_equality<'a>(
+        &self,
+        input: &Relation,
+        conjuncts: &[&'a Expr],
+        missing: &[Column],
+    ) -> Result<Option<(Relation, Vec<&'a Expr>)>, PlanError> {
         let domain = self.known_domain()?;
         let mut rest: Vec<&Expr> = conjuncts.to_vec();
         let mut places: Vec<(Column, Scalar)> = Vec::new();
@@ -105,7 +114,10 @@ impl Translator {
         let mut on = Vec::new();
         for (column, place) in rows.outer() {
             let index = domain.position(column)?;
-            on.push((Scalar::column(*place, rows.plan().schema()), Scalar::column(index, domain.values.schema())));
+            on.push((
+                Scalar::column(*place, rows.plan().schema()),
+                Scalar::column(index, domain.values.schema()),
+            ));
         }
         let mut inner_keys = Vec::new();
         for (inner, outer) in pairs {
@@ -118,12 +130,15 @@ impl Translator {
     }
 
     fn known_domain(&self) -> Result<&Domain, PlanError> {
-        self.domain.as_ref().ok_or_else(|| PlanError::Invalid("a column of an outer query is read where there is none".into()))
+        self.domain.as_ref().ok_or_else(|| {
+            PlanError::Invalid("a column of an outer query is read where there is none".into())
+        })
     }
 
     fn domain_relation(&self) -> Result<Relation, PlanError> {
         let domain = self.known_domain()?;
-        let outer = domain.columns.iter().enumerate().map(|(index, column)| (column.clone(), index)).collect();
+        let outer =
+            domain.columns.iter().enumerate().map(|(index, column)| (column.clone(), index)).collect();
         Ok(Relation::chosen(domain.values.clone(), Vec::new(), &DFSchema::empty())?.depending(outer))
     }
 
@@ -131,7 +146,8 @@ impl Translator {
     pub(crate) fn apply(&self, apply: &Apply, names: &DFSchema) -> Result<Relation, PlanError> {
         let asked = outer_columns(&apply.subquery)?;
         let mut input = self.settled(&apply.input)?;
-        let beyond: Vec<Column> = asked.iter().filter(|column| input.place_of(column).is_none()).cloned().collect();
+        let beyond: Vec<Column> =
+            asked.iter().filter(|column| input.place_of(column).is_none()).cloned().collect();
         if !beyond.is_empty() {
             input = self.attached(input, &beyond)?;
         }
@@ -144,9 +160,10 @@ impl Translator {
             ApplyKind::Semi { key } => asking(&input, &answers, key.as_ref())?.joined(JoinKind::Semi, names),
             ApplyKind::Anti { key: None } => asking(&input, &answers, None)?.joined(JoinKind::Anti, names),
             ApplyKind::Anti { key: Some(key) } => not_in(&input, &answers, key)?.renamed(names),
-            ApplyKind::Mark { key: None } => asking(&input, &answers, None)?.marked(names),
+            ApplyKind::Mark { key: None } => exists(&input, &answers, names),
             ApplyKind::Mark { key: Some(key) } => is_in(&input, &answers, key, names),
-            ApplyKind::Lateral { keep } => asking(&input, &answers, None)?.joined(if *keep { JoinKind::Left } else { JoinKind::Inner }, names),
+            ApplyKind::Lateral { keep } => asking(&input, &answers, None)?
+                .joined(if *keep { JoinKind::Left } else { JoinKind::Inner }, names),
         }
     }
 }
@@ -154,7 +171,10 @@ impl Translator {
 impl Domain {
     fn position(&self, column: &Column) -> Result<usize, PlanError> {
         let place = self.columns.iter().position(|known| known == column);
-        place.ok_or_else(|| PlanError::UnknownColumn { name: column.flat_name(), choices: self.columns.iter().map(Column::flat_name).collect() })
+        place.ok_or_else(|| PlanError::UnknownColumn {
+            name: column.flat_name(),
+            choices: self.columns.iter().map(Column::flat_name).collect(),
+        })
     }
 
     fn field(&self, column: &Column) -> Result<&Field, PlanError> {
@@ -166,7 +186,8 @@ impl Domain {
 fn domain_of(input: &Relation, asked: &[Column]) -> Result<Domain, PlanError> {
     let mut scalars = Vec::with_capacity(asked.len());
     for column in asked {
-        let unknown = || PlanError::UnknownColumn { name: column.flat_name(), choices: input.scope().field_names() };
+        let unknown =
+            || PlanError::UnknownColumn { name: column.flat_name(), choices: input.scope().field_names() };
         scalars.push(Scalar::column(input.place_of(column).ok_or_else(unknown)?, input.plan().schema()));
     }
     let names = numbered_beyond(&DFSchema::empty(), 0, scalars.len())?;
@@ -178,7 +199,8 @@ fn domain_of(input: &Relation, asked: &[Column]) -> Result<Domain, PlanError> {
 fn carrying(rows: &Relation, places: Vec<(Column, Scalar)>) -> Result<Relation, PlanError> {
     let mut outer = rows.outer().to_vec();
     let width = rows.plan().schema().fields().len();
-    let mut scalars: Vec<Scalar> = (0..width).map(|place| Scalar::column(place, rows.plan().schema())).collect();
+    let mut scalars: Vec<Scalar> =
+        (0..width).map(|place| Scalar::column(place, rows.plan().schema())).collect();
     for (column, scalar) in places {
         let place = scalar.as_column().unwrap_or_else(|| {
             scalars.push(scalar);
@@ -203,9 +225,17 @@ fn asking(input: &Relation, answers: &Relation, key: Option<&Column>) -> Result<
         answers = not_null(&answers, &[Scalar::column(value, answers.plan().schema())])?;
         pairs.push((place_of(input, key)?, value));
     }
-    let scalars = |(l, r): (usize, usize)| (Scalar::column(l, input.plan().schema()), Scalar::column(r, answers.plan().schema()));
+    let scalars = |(l, r): (usize, usize)| {
+        (Scalar::column(l, input.plan().schema()), Scalar::column(r, answers.plan().schema()))
+    };
     let on = pairs.into_iter().map(scalars).collect();
-    Ok(Sides { left: input.clone(), right: answers.clone().depending(Vec::new()), on, residual: Vec::new(), null_matches: true })
+    Ok(Sides {
+        left: input.clone(),
+        right: answers.clone().depending(Vec::new()),
+        on,
+        residual: Vec::new(),
+        null_matches: true,
+    })
 }
 
 fn outer_pairs(input: &Relation, answers: &Relation) -> Result<Vec<(usize, usize)>, PlanError> {
@@ -213,17 +243,24 @@ fn outer_pairs(input: &Relation, answers: &Relation) -> Result<Vec<(usize, usize
 }
 
 fn place_of(input: &Relation, column: &Column) -> Result<usize, PlanError> {
-    let unknown = || PlanError::UnknownColumn { name: column.flat_name(), choices: input.scope().field_names() };
+    let unknown =
+        || PlanError::UnknownColumn { name: column.flat_name(), choices: input.scope().field_names() };
     input.place_of(column).ok_or_else(unknown)
 }
 
 /// The value of the subquery, or that of an empty group where it has no row.
 fn scalar(input: &Relation, answers: &Relation, names: &DFSchema) -> Result<Relation, PlanError> {
-    let value = Relation::chosen(answers.plan().clone(), answers.columns()[..1].to_vec(), &first_name(answers)?)?.depending(answers.outer().to_vec());
+    let value =
+        Relation::chosen(answers.plan().clone(), answers.columns()[..1].to_vec(), &first_name(answers)?)?
+            .depending(answers.outer().to_vec());
     match answers.missing() {
         Some(missing) => left_or_missing(input, &value, &outer_pairs(input, answers)?, missing, names),
         None => {
-            let kind = if answers.outer().is_empty() && has_one_row(answers.plan()) { JoinKind::Inner } else { JoinKind::Left };
+            let kind = if answers.outer().is_empty() && has_one_row(answers.plan()) {
+                JoinKind::Inner
+            } else {
+                JoinKind::Left
+            };
             asking(input, &value, None)?.joined(kind, names)
         }
     }
@@ -245,8 +282,18 @@ fn has_one_row(plan: &Plan) -> bool {
 }
 
 /// A left join whose rows without a match have the values of `missing` on the right.
-fn left_or_missing(left: &Relation, right: &Relation, pairs: &[(usize, usize)], missing: &ChangeBatch, names: &DFSchema) -> Result<Relation, PlanError> {
-    let instead = right.columns().iter().map(|place| Ok(ScalarValue::try_from_array(missing.column(*place), 0)?)).collect::<Result<Vec<_>, PlanError>>()?;
+fn left_or_missing(
+    left: &Relation,
+    right: &Relation,
+    pairs: &[(usize, usize)],
+    missing: &ChangeBatch,
+    names: &DFSchema,
+) -> Result<Relation, PlanError> {
+    let instead = right
+        .columns()
+        .iter()
+        .map(|place| Ok(ScalarValue::try_from_array(missing.column(*place), 0)?))
+        .collect::<Result<Vec<_>, PlanError>>()?;
     let source = right.plan().schema();
     let mut scalars = right.scalars();
     scalars.extend(pairs.iter().map(|(_, place)| Scalar::column(*place, source)));
@@ -261,11 +308,21 @@ fn left_or_missing(left: &Relation, right: &Relation, pairs: &[(usize, usize)], 
     }
     let shown = output.len();
     output.extend(left.outer_scalars());
-    let outer = left.outer().iter().enumerate().map(|(index, (column, _))| (column.clone(), shown + index)).collect();
+    let outer =
+        left.outer().iter().enumerate().map(|(index, (column, _))| (column.clone(), shown + index)).collect();
     let left_keys = pairs.iter().map(|(place, _)| Scalar::column(*place, left.plan().schema())).collect();
     let right_keys = (0..pairs.len()).map(|index| Scalar::column(width + index, answers.schema())).collect();
     let named = named(&output, &numbered_beyond(names, shown, left.outer().len())?);
-    let kind = PlanKind::Join { left: left.plan().clone(), right: answers, kind: JoinKind::Left, left_keys, right_keys, residual: Vec::new(), output, null_matches: true };
+    let kind = PlanKind::Join {
+        left: left.plan().clone(),
+        right: answers,
+        kind: JoinKind::Left,
+        left_keys,
+        right_keys,
+        residual: Vec::new(),
+        output,
+        null_matches: true,
+    };
     Ok(Relation::chosen(Plan::new(kind, named), (0..shown).collect(), names)?.depending(outer))
 }
 
@@ -276,80 +333,129 @@ fn value_or(column: usize, marker: usize, value: ScalarValue, schema: &Schema) -
         return Ok(plain);
     }
     let absent = Arc::new(IsNullExpr::new(Arc::clone(Scalar::column(marker, schema).expr())));
-    let case = CaseExpr::try_new(None, vec![(absent, Arc::new(Literal::new(value)))], Some(Arc::clone(plain.expr())))?;
+    let case = CaseExpr::try_new(
+        None,
+        vec![(absent, Arc::new(Literal::new(value)))],
+        Some(Arc::clone(plain.expr())),
+    )?;
     Ok(Scalar::new(Arc::new(case), schema)?)
 }
 
 /// NOT IN: no equal value, no NULL among the values, and a NULL only where there are no values at all.
 fn not_in(input: &Relation, answers: &Relation, key: &Column) -> Result<Relation, PlanError> {
-    let parts = split_by_membership(input, answers, key)?;
-    united(&parts.no)
-}
-
-/// IN with its three values.
-fn is_in(input: &Relation, answers: &Relation, key: &Column, names: &DFSchema) -> Result<Relation, PlanError> {
-    let parts = split_by_membership(input, answers, key)?;
-    let mut marked = Vec::new();
-    for (rows, value) in [(parts.yes, Some(true)), (parts.unknown, None), (parts.no, Some(false))] {
-        for part in rows {
-            let mut scalars = part.scalars();
-            scalars.push(Scalar::new(Arc::new(Literal::new(ScalarValue::Boolean(value))), part.plan().schema())?);
-            marked.push(part.project(scalars, names)?);
-        }
-    }
-    united(&marked)
-}
-
-/// The rows of an input by the value of `key IN (answers)`, in parts that do not overlap.
-struct Membership {
-    yes: Vec<Relation>,
-    unknown: Vec<Relation>,
-    no: Vec<Relation>,
-}
-
-fn split_by_membership(input: &Relation, answers: &Relation, key: &Column) -> Result<Membership, PlanError> {
-    let split = |rows: &Relation, answers: &Relation, key: Option<&Column>| -> Result<(Relation, Relation), PlanError> {
-        let sides = asking(rows, answers, key)?;
-        Ok((sides.joined(JoinKind::Semi, rows.scope())?, sides.joined(JoinKind::Anti, rows.scope())?))
+    let without = |rows: &Relation, answers: &Relation, key: Option<&Column>| {
+        asking(rows, answers, key)?.joined(JoinKind::Anti, rows.scope())
     };
-    let (yes, mut rest) = split(input, answers, Some(key))?;
-    let mut parts = Membership { yes: vec![yes], unknown: Vec::new(), no: Vec::new() };
-    if column_of(answers, answers.columns()[0]).nullable() {
-        let nulls = testing(answers, answers.columns()[0], true)?;
-        let (unknown, no_null) = split(&rest, &nulls, None)?;
-        parts.unknown.push(unknown);
-        rest = no_null;
+    let mut rows = without(input, answers, Some(key))?;
+    if first_column(answers).nullable() {
+        rows = without(&rows, &nulls_of(answers)?, None)?;
     }
-    let place = place_of(&rest, key)?;
-    if column_of(&rest, place).nullable() {
-        let (unknown, without_values) = split(&testing(&rest, place, true)?, answers, None)?;
-        parts.unknown.push(unknown);
-        parts.no.push(without_values);
-        rest = testing(&rest, place, false)?;
+    let place = place_of(&rows, key)?;
+    if !Scalar::column(place, rows.plan().schema()).nullable() {
+        return Ok(rows);
     }
-    parts.no.push(rest);
-    Ok(parts)
+    let (marked, any) = with_mark(&rows, answers, None)?;
+    let named = named_places(&marked, &[("key", place_of(&marked, key)?), ("any", any)])?;
+    let predicates = vec![named.bind(&col("key").is_not_null().or(!col("any")))?];
+    let schema = Arc::clone(marked.plan().schema());
+    marked.over(Plan::new(PlanKind::Filter { input: marked.plan().clone(), predicates }, schema))
 }
 
-fn column_of(rows: &Relation, place: usize) -> Scalar {
-    Scalar::column(place, rows.plan().schema())
+/// IN with its three values: a match is true, a possible match is NULL, none is false.
+fn is_in(
+    input: &Relation,
+    answers: &Relation,
+    key: &Column,
+    names: &DFSchema,
+) -> Result<Relation, PlanError> {
+    let (mut rows, matched) = with_mark(input, answers, Some(key))?;
+    let mut places = vec![("matched", matched)];
+    let mut unknown: Option<Expr> = None;
+    if first_column(answers).nullable() {
+        let (marked, null) = with_mark(&rows, &nulls_of(answers)?, None)?;
+        rows = marked;
+        places.push(("null", null));
+        unknown = Some(col("null"));
+    }
+    if Scalar::column(place_of(&rows, key)?, rows.plan().schema()).nullable() {
+        let (marked, any) = with_mark(&rows, answers, None)?;
+        rows = marked;
+        places.extend([("any", any), ("key", place_of(&rows, key)?)]);
+        let asked = col("key").is_null().and(col("any"));
+        unknown = Some(unknown.map_or(asked.clone(), |other| other.or(asked)));
+    }
+    let value = match unknown {
+        None => col("matched"),
+        Some(unknown) => when(col("matched"), lit(true))
+            .when(unknown, lit(ScalarValue::Boolean(None)))
+            .otherwise(lit(false))?,
+    };
+    let mut scalars = rows.scalars();
+    scalars.push(named_places(&rows, &places)?.bind(&value)?);
+    rows.project(scalars, names)
 }
 
-/// The rows whose column is NULL, or is not.
-fn testing(rows: &Relation, place: usize, null: bool) -> Result<Relation, PlanError> {
-    let schema = rows.plan().schema();
-    let column = Arc::clone(column_of(rows, place).expr());
-    let test: Arc<dyn PhysicalExpr> = if null { Arc::new(IsNullExpr::new(column)) } else { Arc::new(IsNotNullExpr::new(column)) };
+/// EXISTS as a value.
+fn exists(input: &Relation, answers: &Relation, names: &DFSchema) -> Result<Relation, PlanError> {
+    let (rows, mark) = with_mark(input, answers, None)?;
+    let mut scalars = rows.scalars();
+    scalars.push(Scalar::column(mark, rows.plan().schema()));
+    rows.project(scalars, names)
+}
+
+/// The rows with one more column behind those of their plan: whether there is an answer. The input is read once, however many marks there are.
+fn with_mark(
+    input: &Relation,
+    answers: &Relation,
+    key: Option<&Column>,
+) -> Result<(Relation, usize), PlanError> {
+    let input = input.narrow()?;
+    let sides = asking(&input, answers, key)?;
+    let (left_keys, right_keys): (Vec<Scalar>, Vec<Scalar>) = sides.on.iter().cloned().unzip();
+    let count = right_keys.len();
+    let source = sides.right.plan();
+    let mut scalars = right_keys;
+    scalars.push(Scalar::new(Arc::new(Literal::new(ScalarValue::Boolean(Some(true)))), source.schema())?);
+    let keys = computed(source, scalars, &numbered_beyond(&DFSchema::empty(), 0, count + 1)?)?.distinct();
+    let schema = join_schema(input.plan(), &keys, JoinKind::Left);
+    let width = input.plan().schema().fields().len();
+    let mut output: Vec<Scalar> = (0..width).map(|place| Scalar::column(place, &schema)).collect();
+    let marker = Scalar::column(width + count, &schema);
+    output.push(Scalar::new(Arc::new(IsNotNullExpr::new(Arc::clone(marker.expr()))), &schema)?);
+    let right_keys = (0..count).map(|place| Scalar::column(place, keys.schema())).collect();
+    let named = named(&output, &numbered_beyond(&DFSchema::empty(), 0, width + 1)?);
+    let left = input.plan().clone();
+    let kind = PlanKind::Join {
+        left,
+        right: keys,
+        kind: JoinKind::Left,
+        left_keys,
+        right_keys,
+        residual: Vec::new(),
+        output,
+        null_matches: true,
+    };
+    Ok((input.over(Plan::new(kind, named))?, width))
+}
+
+/// Some places of a relation under plain names, to write an expression over them.
+fn named_places(rows: &Relation, places: &[(&str, usize)]) -> Result<Relation, PlanError> {
+    let field = |(name, place): &(&str, usize)| rows.plan().schema().field(*place).clone().with_name(*name);
+    let names = DFSchema::try_from(Arc::new(Schema::new(places.iter().map(field).collect::<Vec<_>>())))?;
+    Relation::chosen(rows.plan().clone(), places.iter().map(|(_, place)| *place).collect(), &names)
+}
+
+fn first_column(answers: &Relation) -> Scalar {
+    Scalar::column(answers.columns()[0], answers.plan().schema())
+}
+
+/// The answers whose value is NULL.
+fn nulls_of(answers: &Relation) -> Result<Relation, PlanError> {
+    let schema = answers.plan().schema();
+    let test = Arc::new(IsNullExpr::new(Arc::clone(first_column(answers).expr())));
     let predicates = vec![Scalar::new(test, schema)?];
-    rows.over(Plan::new(PlanKind::Filter { input: rows.plan().clone(), predicates }, Arc::clone(schema)))
-}
-
-/// All rows of parts with the same columns.
-fn united(parts: &[Relation]) -> Result<Relation, PlanError> {
-    let parts = parts.iter().map(Relation::compacted).collect::<Result<Vec<_>, _>>()?;
-    let Some((first, others)) = parts.split_first() else { return Err(PlanError::Invalid("a union of nothing".into())) };
-    let others: Vec<Plan> = others.iter().map(|part| part.plan().clone()).collect();
-    if others.is_empty() { Ok(first.clone()) } else { first.over(first.plan().union_all(&others)?) }
+    answers
+        .over(Plan::new(PlanKind::Filter { input: answers.plan().clone(), predicates }, Arc::clone(schema)))
 }
 
 /// The sides of `inner = outer`: one reads columns of the subquery alone, the other outer columns alone.

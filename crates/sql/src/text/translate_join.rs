@@ -32,7 +32,8 @@ impl Translator {
         if join.null_aware {
             return Err(PlanError::Invalid("internal: a null-aware join is left over".into()));
         }
-        let swapped = matches!(join.join_type, JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark);
+        let swapped =
+            matches!(join.join_type, JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark);
         let sides = self.sides(join, swapped)?;
         match join.join_type {
             JoinType::Inner => sides.joined(JoinKind::Inner, &join.schema),
@@ -53,17 +54,28 @@ impl Translator {
         // The side whose rows are kept must carry the outer columns that decide what it is joined with.
         let (mut left, mut right) = (left, right);
         if join.join_type == JoinType::Right {
-            let needed: Vec<Column> = asked.into_iter().chain(left.outer().iter().map(|(column, _)| column.clone())).collect();
+            let needed: Vec<Column> =
+                asked.into_iter().chain(left.outer().iter().map(|(column, _)| column.clone())).collect();
             right = self.attached(right, &needed)?;
-        } else if join.join_type == JoinType::Full && !(asked.is_empty() && left.outer().is_empty() && right.outer().is_empty()) {
-            return Err(PlanError::Invalid("a FULL JOIN inside a correlated subquery is not supported".into()));
+        } else if join.join_type == JoinType::Full
+            && !(asked.is_empty() && left.outer().is_empty() && right.outer().is_empty())
+        {
+            return Err(PlanError::Invalid(
+                "a FULL JOIN inside a correlated subquery is not supported".into(),
+            ));
         } else {
             let inner = join.join_type == JoinType::Inner;
             let theirs = right.outer().iter().filter(|_| !inner).map(|(column, _)| column.clone());
-            let needed: Vec<Column> = asked.into_iter().filter(|column| !inner || right.place_of(column).is_none()).chain(theirs).collect();
+            let needed: Vec<Column> = asked
+                .into_iter()
+                .filter(|column| !inner || right.place_of(column).is_none())
+                .chain(theirs)
+                .collect();
             left = self.attached(left, &needed)?;
         }
-        let bind_pair = |(l, r): &(Expr, Expr)| if swapped { Ok((left.bind(r)?, right.bind(l)?)) } else { Ok((left.bind(l)?, right.bind(r)?)) };
+        let bind_pair = |(l, r): &(Expr, Expr)| {
+            if swapped { Ok((left.bind(r)?, right.bind(l)?)) } else { Ok((left.bind(l)?, right.bind(r)?)) }
+        };
         let on = join.on.iter().map(bind_pair).collect::<Result<Vec<_>, PlanError>>()?;
         check_types(&on)?;
         let residual = match &join.filter {
@@ -79,16 +91,28 @@ impl Sides {
     /// Adds the outer columns that both sides carry to the keys. Keys of the query must not match NULL, so rows with such a key are taken from the
     /// side that is looked up.
     fn on_outer_columns(mut self, look_up_left: bool) -> Result<Self, PlanError> {
-        let shared: Vec<(usize, usize)> = self.left.outer().iter().filter_map(|(column, place)| Some((*place, self.right.place_of_outer(column)?))).collect();
+        let shared: Vec<(usize, usize)> = self
+            .left
+            .outer()
+            .iter()
+            .filter_map(|(column, place)| Some((*place, self.right.place_of_outer(column)?)))
+            .collect();
         if shared.is_empty() {
             return Ok(self);
         }
         if !self.null_matches {
-            let keys: Vec<Scalar> = self.on.iter().map(|(l, r)| if look_up_left { l.clone() } else { r.clone() }).collect();
-            if look_up_left { self.left = not_null(&self.left, &keys)? } else { self.right = not_null(&self.right, &keys)? }
+            let keys: Vec<Scalar> =
+                self.on.iter().map(|(l, r)| if look_up_left { l.clone() } else { r.clone() }).collect();
+            if look_up_left {
+                self.left = not_null(&self.left, &keys)?
+            } else {
+                self.right = not_null(&self.right, &keys)?
+            }
         }
         self.null_matches = true;
-        let pair = |(l, r): (usize, usize)| (Scalar::column(l, self.left.plan().schema()), Scalar::column(r, self.right.plan().schema()));
+        let pair = |(l, r): (usize, usize)| {
+            (Scalar::column(l, self.left.plan().schema()), Scalar::column(r, self.right.plan().schema()))
+        };
         self.on.extend(shared.into_iter().map(pair).collect::<Vec<_>>());
         Ok(self)
     }
@@ -99,7 +123,12 @@ impl Sides {
     }
 
     /// The same with more columns behind those of the sides.
-    fn joined_with(&self, kind: JoinKind, names: &DFSchema, more: Vec<Scalar>) -> Result<Relation, PlanError> {
+    fn joined_with(
+        &self,
+        kind: JoinKind,
+        names: &DFSchema,
+        more: Vec<Scalar>,
+    ) -> Result<Relation, PlanError> {
         let mut output = self.output(kind);
         output.extend(more);
         let width = output.len();
@@ -107,34 +136,53 @@ impl Sides {
         let schema = join_schema(self.left.plan(), self.right.plan(), kind);
         output.extend(outer.iter().map(|(_, place)| Scalar::column(*place, &schema)));
         let schema = named(&output, &numbered_beyond(names, width, outer.len())?);
-        let outer = outer.into_iter().enumerate().map(|(index, (column, _))| (column, width + index)).collect();
-        Ok(Relation::chosen(Plan::new(self.node(kind, output), schema), (0..width).collect(), names)?.depending(outer))
+        let outer =
+            outer.into_iter().enumerate().map(|(index, (column, _))| (column, width + index)).collect();
+        Ok(Relation::chosen(Plan::new(self.node(kind, output), schema), (0..width).collect(), names)?
+            .depending(outer))
     }
 
     fn output(&self, kind: JoinKind) -> Vec<Scalar> {
         let schema = join_schema(self.left.plan(), self.right.plan(), kind);
         let width = self.left.plan().schema().fields().len();
         let right = self.right.columns().iter().filter(|_| !is_one_sided(kind)).map(|column| column + width);
-        self.left.columns().iter().copied().chain(right).map(|column| Scalar::column(column, &schema)).collect()
+        self.left
+            .columns()
+            .iter()
+            .copied()
+            .chain(right)
+            .map(|column| Scalar::column(column, &schema))
+            .collect()
     }
 
     /// The outer columns of the output, from the side whose rows are kept.
     fn outer(&self, kind: JoinKind) -> Vec<(Column, usize)> {
         let width = self.left.plan().schema().fields().len();
         let left = self.left.outer().to_vec();
-        let right: Vec<(Column, usize)> = self.right.outer().iter().map(|(column, place)| (column.clone(), place + width)).collect();
+        let right: Vec<(Column, usize)> =
+            self.right.outer().iter().map(|(column, place)| (column.clone(), place + width)).collect();
         if is_one_sided(kind) {
             return left;
         }
         let (first, second) = if kind == JoinKind::Right { (right, left) } else { (left, right) };
-        let rest: Vec<(Column, usize)> = second.into_iter().filter(|(column, _)| first.iter().all(|(known, _)| known != column)).collect();
+        let rest: Vec<(Column, usize)> =
+            second.into_iter().filter(|(column, _)| first.iter().all(|(known, _)| known != column)).collect();
         first.into_iter().chain(rest).collect()
     }
 
     fn node(&self, kind: JoinKind, output: Vec<Scalar>) -> PlanKind {
         let (left, right) = (self.left.plan().clone(), self.right.plan().clone());
         let (left_keys, right_keys) = self.on.iter().cloned().unzip();
-        PlanKind::Join { left, right, kind, left_keys, right_keys, residual: self.residual.clone(), output, null_matches: self.null_matches }
+        PlanKind::Join {
+            left,
+            right,
+            kind,
+            left_keys,
+            right_keys,
+            residual: self.residual.clone(),
+            output,
+            null_matches: self.null_matches,
+        }
     }
 
     /// All rows of the left with one more column: whether there is a match.
@@ -170,7 +218,8 @@ fn bind_residual(filter: &Expr, left: &Relation, right: &Relation) -> Result<Vec
     let scope = left.scope().join(right.scope())?;
     let schema = join_schema(left.plan(), right.plan(), JoinKind::Inner);
     let width = left.plan().schema().fields().len();
-    let columns: Vec<usize> = left.columns().iter().copied().chain(right.columns().iter().map(|column| column + width)).collect();
+    let columns: Vec<usize> =
+        left.columns().iter().copied().chain(right.columns().iter().map(|column| column + width)).collect();
     let literal_true = |expr: &&Expr| !matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _));
     let conjuncts = split_conjunction(filter).into_iter().filter(literal_true);
     if left.outer().is_empty() && right.outer().is_empty() {
@@ -178,7 +227,8 @@ fn bind_residual(filter: &Expr, left: &Relation, right: &Relation) -> Result<Vec
     }
     let pairs = Plan::new(PlanKind::Union(Vec::new()), schema);
     let right_outer = right.outer().iter().map(|(column, place)| (column.clone(), place + width));
-    let both = Relation::chosen(pairs, columns, &scope)?.depending(left.outer().iter().cloned().chain(right_outer).fold(Vec::new(), first_of_each));
+    let both = Relation::chosen(pairs, columns, &scope)?
+        .depending(left.outer().iter().cloned().chain(right_outer).fold(Vec::new(), first_of_each));
     conjuncts.map(|conjunct| both.bind(conjunct)).collect()
 }
 

@@ -23,7 +23,10 @@ const LIMIT: u32 = 100_000;
 impl Translator {
     pub(crate) fn recursive(&self, query: &RecursiveQuery) -> Result<Relation, PlanError> {
         let Some(relation) = work_table(&query.recursive_term, &query.name) else {
-            return Err(PlanError::Invalid(format!("internal: the recursive term of '{}' does not read it", query.name)));
+            return Err(PlanError::Invalid(format!(
+                "internal: the recursive term of '{}' does not read it",
+                query.name
+            )));
         };
         let wanted = Arc::clone(relation.schema());
         let (start, step) = (self.relation(&query.static_term)?, self.relation(&query.recursive_term)?);
@@ -35,7 +38,9 @@ impl Translator {
         check_linear(&step, &relation, &query.name)?;
         let body = start.union_all(&[conformed(&step, &wanted)?])?;
         let plans = Plan::recursion(&[(relation, body)], LIMIT, query.is_distinct)?;
-        let Some(plan) = plans.into_iter().next() else { return Err(PlanError::Invalid("internal: an empty recursion".into())) };
+        let Some(plan) = plans.into_iter().next() else {
+            return Err(PlanError::Invalid("internal: an empty recursion".into()));
+        };
         Relation::new(plan, &query.schema)
     }
 
@@ -43,7 +48,9 @@ impl Translator {
     pub(crate) fn unnest(&self, unnest: &Unnest) -> Result<Relation, PlanError> {
         let input = self.settled(&unnest.input)?.compacted()?;
         if unnest.list_type_columns.len() > 1 {
-            let reason = "two lists unnested side by side are not supported: unnest one of them in a subquery".to_owned();
+            let reason =
+                "two lists unnested side by side are not supported: unnest one of them in a subquery"
+                    .to_owned();
             return Err(PlanError::Refused { name: "unnest".into(), reason });
         }
         let mut plan = input.plan().clone();
@@ -56,13 +63,20 @@ impl Translator {
         for (place, column) in unnest.dependency_indices.iter().enumerate() {
             let nth = unnest.dependency_indices[..place].iter().filter(|earlier| *earlier == column).count();
             match plan.schema().field(*column).data_type() {
-                DataType::Struct(fields) if unnest.struct_type_columns.contains(column) => scalars.push(field_of(&plan, *column, &fields[nth])?),
+                DataType::Struct(fields) if unnest.struct_type_columns.contains(column) => {
+                    scalars.push(field_of(&plan, *column, &fields[nth])?)
+                }
                 _ => scalars.push(Scalar::column(*column, plan.schema())),
             }
         }
         let width = scalars.len();
         scalars.extend(input.outer().iter().map(|(_, place)| Scalar::column(*place, plan.schema())));
-        let outer = input.outer().iter().enumerate().map(|(index, (column, _))| (column.clone(), width + index)).collect();
+        let outer = input
+            .outer()
+            .iter()
+            .enumerate()
+            .map(|(index, (column, _))| (column.clone(), width + index))
+            .collect();
         let plan = computed(&plan, scalars, &numbered_beyond(&unnest.schema, width, input.outer().len())?)?;
         Ok(Relation::chosen(plan, (0..width).collect(), &unnest.schema)?.depending(outer))
     }
@@ -83,7 +97,9 @@ fn unfolded(plan: &Plan, column: usize, keep_empty: bool) -> Result<Plan, PlanEr
 }
 
 fn field_of(plan: &Plan, column: usize, field: &Field) -> Result<Scalar, PlanError> {
-    let names = datafusion_common::DFSchema::try_from(Arc::new(Schema::new(vec![plan.schema().field(column).clone()])))?;
+    let names = datafusion_common::DFSchema::try_from(Arc::new(Schema::new(vec![
+        plan.schema().field(column).clone(),
+    ])))?;
     let source = Relation::chosen(plan.clone(), vec![column], &names)?;
     let whole = datafusion_expr::Expr::Column(names.columns().remove(0));
     source.bind(&scalar_function("get_field")?.call(vec![whole, datafusion_expr::lit(field.name().clone())]))
@@ -103,11 +119,19 @@ fn work_table(plan: &LogicalPlan, name: &str) -> Option<Plan> {
 
 /// The rows under the names, types and nullability of the relation.
 fn conformed(plan: &Plan, wanted: &arrow_schema::SchemaRef) -> Result<Plan, PlanError> {
-    let columns = (0..plan.schema().fields().len()).map(|place| Scalar::column(place, plan.schema())).collect();
-    let compatible = |(mine, theirs): (&Arc<Field>, &Arc<Field>)| mine.data_type().equals_datatype(theirs.data_type());
-    if plan.schema().fields().len() != wanted.fields().len() || !plan.schema().fields().iter().zip(wanted.fields()).all(compatible) {
+    let columns =
+        (0..plan.schema().fields().len()).map(|place| Scalar::column(place, plan.schema())).collect();
+    let compatible =
+        |(mine, theirs): (&Arc<Field>, &Arc<Field>)| mine.data_type().equals_datatype(theirs.data_type());
+    if plan.schema().fields().len() != wanted.fields().len()
+        || !plan.schema().fields().iter().zip(wanted.fields()).all(compatible)
+    {
         let context = "the terms of a recursive query".to_owned();
-        return Err(PlanError::TypeMismatch { context, expected: format!("{:?}", types(wanted)), found: format!("{:?}", types(plan.schema())) });
+        return Err(PlanError::TypeMismatch {
+            context,
+            expected: format!("{:?}", types(wanted)),
+            found: format!("{:?}", types(plan.schema())),
+        });
     }
     Ok(Plan::new(PlanKind::Project { input: plan.clone(), columns }, Arc::clone(wanted)))
 }
@@ -119,7 +143,9 @@ fn types(schema: &Schema) -> Vec<String> {
 /// Whether each output row of the term comes from one row of the relation.
 fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanError> {
     let refuse = |what: &str| {
-        let reason = format!("the recursive term of '{name}' {what}: what that means depends on the iteration, so it cannot be kept up to date");
+        let reason = format!(
+            "the recursive term of '{name}' {what}: what that means depends on the iteration, so it cannot be kept up to date"
+        );
         Err(PlanError::Refused { name: name.to_owned(), reason })
     };
     let reads = |plan: &Plan| plan.free_relations() == relation.free_relations();
@@ -127,14 +153,22 @@ fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanErro
         return Ok(());
     }
     match plan.kind() {
-        PlanKind::Relation(_) | PlanKind::Filter { .. } | PlanKind::Project { .. } | PlanKind::Unnest { .. } | PlanKind::Union(_) => {}
+        PlanKind::Relation(_)
+        | PlanKind::Filter { .. }
+        | PlanKind::Project { .. }
+        | PlanKind::Unnest { .. }
+        | PlanKind::Union(_) => {}
         PlanKind::Join { left, right, kind, .. } => match (reads(left), reads(right), kind) {
             (true, true, _) => return refuse("reads it twice in a join"),
-            (_, _, JoinKind::Inner) | (true, false, JoinKind::Left | JoinKind::Semi | JoinKind::Anti) | (false, true, JoinKind::Right) => {}
+            (_, _, JoinKind::Inner)
+            | (true, false, JoinKind::Left | JoinKind::Semi | JoinKind::Anti)
+            | (false, true, JoinKind::Right) => {}
             _ => return refuse("reads it on the optional side of a join"),
         },
         PlanKind::Aggregate { .. } => return refuse("aggregates it"),
-        PlanKind::Distinct(_) | PlanKind::Positive(_) | PlanKind::Minus(..) => return refuse("uses it in a set operation"),
+        PlanKind::Distinct(_) | PlanKind::Positive(_) | PlanKind::Minus(..) => {
+            return refuse("uses it in a set operation");
+        }
         PlanKind::TopK { .. } => return refuse("limits it"),
         PlanKind::Window { .. } => return refuse("numbers its rows"),
         _ => return refuse("uses it in a way that is not linear"),

@@ -17,14 +17,17 @@ use crate::{Plan, PlanError, PlanKind};
 
 impl Translator {
     pub(crate) fn window(&self, window: &Window) -> Result<Relation, PlanError> {
-        let input = self.input(&window.input, &window.window_expr)?;
+        let input = self.input(&window.input, &window.window_expr)?.compacted()?;
         let calls = window.window_expr.iter().map(call_of).collect::<Result<Vec<_>, _>>()?;
         let mut plan = input.plan().clone();
         let mut places = vec![0; calls.len()];
         let mut left: Vec<usize> = (0..calls.len()).collect();
         while let Some(first) = left.first().copied() {
-            let (same, rest): (Vec<usize>, Vec<usize>) = left.into_iter().partition(|index| same_order(&calls[first].params, &calls[*index].params));
-            same.iter().enumerate().for_each(|(place, index)| places[*index] = plan.schema().fields().len() + place);
+            let (same, rest): (Vec<usize>, Vec<usize>) =
+                left.into_iter().partition(|index| same_order(&calls[first].params, &calls[*index].params));
+            same.iter()
+                .enumerate()
+                .for_each(|(place, index)| places[*index] = plan.schema().fields().len() + place);
             plan = windowed(&input, plan, &same.iter().map(|index| calls[*index]).collect::<Vec<_>>())?;
             left = rest;
         }
@@ -55,11 +58,16 @@ fn function(input: &Relation, call: &CallExpr) -> Result<(WindowCall, DataType, 
     let name = call.fun.name().to_owned();
     let refuse = |reason: String| Err(PlanError::Refused { name: name.clone(), reason });
     let params = &call.params;
-    if params.null_treatment == Some(NullTreatment::IgnoreNulls) || params.filter.is_some() || params.distinct {
-        return refuse(format!("window function {name} with IGNORE NULLS, FILTER or DISTINCT is not supported"));
+    if params.null_treatment == Some(NullTreatment::IgnoreNulls) || params.filter.is_some() || params.distinct
+    {
+        return refuse(format!(
+            "window function {name} with IGNORE NULLS, FILTER or DISTINCT is not supported"
+        ));
     }
     if let WindowFunctionDefinition::AggregateUDF(_) = call.fun {
-        return refuse(format!("aggregate {name} over a window is not supported yet: join the rows with a grouped aggregate instead"));
+        return refuse(format!(
+            "aggregate {name} over a window is not supported yet: join the rows with a grouped aggregate instead"
+        ));
     }
     let number = |function| Ok((WindowCall { function, args: Vec::new() }, DataType::Int64, false));
     match name.as_str() {
@@ -67,16 +75,28 @@ fn function(input: &Relation, call: &CallExpr) -> Result<(WindowCall, DataType, 
         "rank" => number(WindowFunction::Rank),
         "dense_rank" => number(WindowFunction::DenseRank),
         "lag" | "lead" => shift(input, &name, params),
-        _ => refuse(format!("window function {name} is not supported yet. Choices: row_number, rank, dense_rank, lag, lead")),
+        _ => refuse(format!(
+            "window function {name} is not supported yet. Choices: row_number, rank, dense_rank, lag, lead"
+        )),
     }
 }
 
-fn shift(input: &Relation, name: &str, params: &WindowFunctionParams) -> Result<(WindowCall, DataType, bool), PlanError> {
-    let [value, rest @ ..] = &params.args[..] else { return Err(PlanError::Invalid(format!("{name} needs a value"))) };
+fn shift(
+    input: &Relation,
+    name: &str,
+    params: &WindowFunctionParams,
+) -> Result<(WindowCall, DataType, bool), PlanError> {
+    let [value, rest @ ..] = &params.args[..] else {
+        return Err(PlanError::Invalid(format!("{name} needs a value")));
+    };
     let value = input.bind(value)?;
-    let offset = rest.first().map_or(Ok(ScalarValue::Int64(Some(1))), evaluate_constant)?.cast_to(&DataType::Int64)?;
+    let offset =
+        rest.first().map_or(Ok(ScalarValue::Int64(Some(1))), evaluate_constant)?.cast_to(&DataType::Int64)?;
     let ScalarValue::Int64(Some(offset)) = offset else {
-        return Err(PlanError::Refused { name: name.to_owned(), reason: format!("the offset of {name} must be a whole number") });
+        return Err(PlanError::Refused {
+            name: name.to_owned(),
+            reason: format!("the offset of {name} must be a whole number"),
+        });
     };
     let default = rest.get(1).map_or(Ok(ScalarValue::Null), evaluate_constant)?.cast_to(value.data_type())?;
     // A negative offset looks the other way.
@@ -84,7 +104,8 @@ fn shift(input: &Relation, name: &str, params: &WindowFunctionParams) -> Result<
     let offset = offset.unsigned_abs() as usize;
     let nullable = value.nullable() || default.is_null();
     let data_type = value.data_type().clone();
-    let function = if back { WindowFunction::Lag { offset, default } } else { WindowFunction::Lead { offset, default } };
+    let function =
+        if back { WindowFunction::Lag { offset, default } } else { WindowFunction::Lead { offset, default } };
     Ok((WindowCall { function, args: vec![value] }, data_type, nullable))
 }
 

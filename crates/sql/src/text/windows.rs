@@ -9,14 +9,28 @@ use datafusion_expr::function::{PartitionEvaluatorArgs, WindowUDFFieldArgs};
 use datafusion_expr::{PartitionEvaluator, Signature, Volatility, WindowUDF, WindowUDFImpl};
 
 /// The names of all window functions that are not aggregates.
-pub(crate) const NAMES: &[&str] =
-    &["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+pub(crate) const NAMES: &[&str] = &[
+    "row_number",
+    "rank",
+    "dense_rank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+];
 
 /// The window function of that name, if there is one.
 pub(crate) fn window_stub(name: &str) -> Option<Arc<WindowUDF>> {
     let name = name.to_ascii_lowercase();
     let known = NAMES.iter().find(|known| **known == name)?;
-    Some(Arc::new(WindowUDF::new_from_impl(Stub { name: known, signature: Signature::user_defined(Volatility::Immutable) })))
+    Some(Arc::new(WindowUDF::new_from_impl(Stub {
+        name: known,
+        signature: Signature::user_defined(Volatility::Immutable),
+    })))
 }
 
 #[derive(Debug)]
@@ -58,9 +72,16 @@ impl WindowUDFImpl for Stub {
             _ => 1..=3,
         };
         if !wanted.contains(&args.len()) {
-            return plan_err!("{} takes {} to {} argument(s), got {}", self.name, wanted.start(), wanted.end(), args.len());
+            return plan_err!(
+                "{} takes {} to {} argument(s), got {}",
+                self.name,
+                wanted.start(),
+                wanted.end(),
+                args.len()
+            );
         }
-        let typed = |data_type: &DataType| if data_type.is_null() { DataType::Int64 } else { data_type.clone() };
+        let typed =
+            |data_type: &DataType| if data_type.is_null() { DataType::Int64 } else { data_type.clone() };
         let place = |(index, given): (usize, &DataType)| match (self.name, index) {
             ("ntile", 0) | ("lag" | "lead" | "nth_value", 1) => DataType::Int64,
             ("lag" | "lead", 2) => typed(&args[0]),

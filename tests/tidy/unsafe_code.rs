@@ -11,10 +11,7 @@ const MEND: &str = "write it without `unsafe`; if that cannot be, add the module
 /// The modules that may hold `unsafe`, with the reason.
 const ALLOWED: [(&str, &str); 2] = [
     ("crates/python/src/capsule.rs", "the Arrow C interface hands over structs behind raw pointers"),
-    (
-        "crates/trace/src/view_merge.rs",
-        "texts of valid arrays are put together without validating them again",
-    ),
+    ("crates/trace/src/view_merge.rs", "texts of valid arrays are put together without validating them again"),
 ];
 
 fn findings(files: &[SourceFile], allowed: &[(&str, &str)]) -> Vec<Finding> {

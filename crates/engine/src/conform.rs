@@ -28,10 +28,7 @@ impl Table {
     /// The key columns.
     pub(crate) fn keys(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
         self.refuse_unknown(rows)?;
-        self.key
-            .iter()
-            .map(|column| self.given(rows, *column)?.ok_or_else(|| self.missing(rows, *column)))
-            .collect()
+        self.key.iter().map(|column| self.given(rows, *column)?.ok_or_else(|| self.missing(rows, *column))).collect()
     }
 
     /// The columns of the layout that are given, None for the others.
@@ -45,11 +42,7 @@ impl Table {
         let field = Field::new(WEIGHT, DataType::Int64, false);
         let Some(column) = rows.column_by_name(WEIGHT) else {
             let given = names(rows);
-            return Err(EngineError::MissingColumn {
-                table: self.name.clone(),
-                column: WEIGHT.to_owned(),
-                given,
-            });
+            return Err(EngineError::MissingColumn { table: self.name.clone(), column: WEIGHT.to_owned(), given });
         };
         Ok(self.conform(column, &field)?.as_primitive::<Int64Type>().values().clone())
     }
@@ -104,11 +97,7 @@ impl Table {
             return Err(EngineError::NotNull { table: self.name.clone(), column: field.name().clone(), row });
         }
         // The nullability of nested fields may differ from the declared one; the data does not.
-        Ok(if array.data_type() == field.data_type() {
-            array
-        } else {
-            arrow_cast::cast(&array, field.data_type()).map_err(TraceError::from)?
-        })
+        Ok(if array.data_type() == field.data_type() { array } else { arrow_cast::cast(&array, field.data_type()).map_err(TraceError::from)? })
     }
 
     fn cast(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
@@ -124,42 +113,26 @@ impl Table {
 
     fn wrong_type(&self, field: &Field, found: String, row: Option<usize>) -> EngineError {
         let expected = external_type(field.data_type()).to_string();
-        EngineError::ColumnType {
-            table: self.name.clone(),
-            column: field.name().clone(),
-            expected,
-            found,
-            row,
-        }
+        EngineError::ColumnType { table: self.name.clone(), column: field.name().clone(), expected, found, row }
     }
 }
 
 /// Whether values of one type may stand for values of another, each value checked: numbers of other widths, times of other units, never text for a number.
 fn lossless(from: &DataType, to: &DataType) -> bool {
-    use DataType::{
-        Date32, Date64, Decimal128, Decimal256, Duration, FixedSizeBinary, List, Null, Struct, Time32,
-        Time64, Timestamp,
-    };
-    let exact =
-        |data_type: &DataType| data_type.is_integer() || matches!(data_type, Decimal128(..) | Decimal256(..));
+    use DataType::{Date32, Date64, Decimal128, Decimal256, Duration, FixedSizeBinary, List, Null, Struct, Time32, Time64, Timestamp};
+    let exact = |data_type: &DataType| data_type.is_integer() || matches!(data_type, Decimal128(..) | Decimal256(..));
     match (from, to) {
         (Null, _) => true,
         (from, to) if from.is_integer() && to.is_numeric() => true,
         (from, to) if exact(from) && exact(to) => true,
         (from, to) if from.is_floating() && to.is_floating() => true,
         (Timestamp(_, a), Timestamp(_, b)) => a.is_some() == b.is_some(),
-        (Date32 | Date64, Date32 | Date64)
-        | (Time32(_) | Time64(_), Time32(_) | Time64(_))
-        | (Duration(_), Duration(_)) => true,
+        (Date32 | Date64, Date32 | Date64) | (Time32(_) | Time64(_), Time32(_) | Time64(_)) | (Duration(_), Duration(_)) => true,
         (DataType::BinaryView, FixedSizeBinary(_)) | (FixedSizeBinary(_), DataType::BinaryView) => true,
-        (List(a), List(b)) => {
-            a.data_type().equals_datatype(b.data_type()) || lossless(a.data_type(), b.data_type())
-        }
+        (List(a), List(b)) => a.data_type().equals_datatype(b.data_type()) || lossless(a.data_type(), b.data_type()),
         (Struct(a), Struct(b)) => {
             let fits = |(x, y): (&Arc<Field>, &Arc<Field>)| {
-                x.name() == y.name()
-                    && (x.data_type().equals_datatype(y.data_type())
-                        || lossless(x.data_type(), y.data_type()))
+                x.name() == y.name() && (x.data_type().equals_datatype(y.data_type()) || lossless(x.data_type(), y.data_type()))
             };
             a.len() == b.len() && a.iter().zip(b.iter()).all(fits)
         }

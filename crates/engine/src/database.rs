@@ -70,17 +70,13 @@ impl Database {
     /// Creates a table, or gives the one of that name if it has the same columns and key. Without a key it is a bag of rows.
     pub fn create_table(&mut self, name: &str, schema: &Schema, key: &[String]) -> Result<Plan, EngineError> {
         let schema = normal_schema(schema);
-        let key =
-            key.iter().map(|column| key_position(name, &schema, column)).collect::<Result<Vec<_>, _>>()?;
+        let key = key.iter().map(|column| key_position(name, &schema, column)).collect::<Result<Vec<_>, _>>()?;
         self.check_free(name, &schema, &key)?;
         if !self.tables.contains_key(name) {
             let (layout, order) = kept_layout(&schema, &key)?;
             let source = TableSource::new(Arc::clone(&layout), order.clone());
             let stream = self.circuit.add_source(Box::new(source), Arc::clone(&schema))?;
-            self.tables.insert(
-                name.to_owned(),
-                Table { name: name.to_owned(), schema, key, layout, order, stream, defaults: HashMap::new() },
-            );
+            self.tables.insert(name.to_owned(), Table { name: name.to_owned(), schema, key, layout, order, stream, defaults: HashMap::new() });
         }
         self.table(name)
     }
@@ -103,12 +99,7 @@ impl Database {
     /// Removes a table that no view reads.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
         let stream = self.known_table(name)?.stream;
-        let views: Vec<String> = self
-            .views
-            .iter()
-            .filter(|(_, view)| reads(&view.plan, name))
-            .map(|(view, _)| view.clone())
-            .collect();
+        let views: Vec<String> = self.views.iter().filter(|(_, view)| reads(&view.plan, name)).map(|(view, _)| view.clone()).collect();
         if !views.is_empty() {
             return Err(EngineError::InUse { name: name.to_owned(), views });
         }
@@ -124,18 +115,12 @@ impl Database {
             let kind = if self.views.contains_key(name) { "view" } else { "table" };
             return Err(EngineError::Exists { name: name.to_owned(), kind, detail: String::new() });
         }
-        let tables: HashMap<String, StreamId> =
-            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        let tables: HashMap<String, StreamId> = self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
         let lowered = self.lowering.lower(&mut self.circuit, &tables, &plan)?;
-        let content = if plan.depends_on_history() {
-            Some(self.lowering.materialise(&mut self.circuit, lowered.stream)?)
-        } else {
-            None
-        };
+        let content = if plan.depends_on_history() { Some(self.lowering.materialise(&mut self.circuit, lowered.stream)?) } else { None };
         let stream = lowered.stream;
         self.circuit.watch(stream)?;
-        let added: Vec<NodeId> =
-            lowered.added.iter().chain(content.iter().flat_map(|content| &content.added)).copied().collect();
+        let added: Vec<NodeId> = lowered.added.iter().chain(content.iter().flat_map(|content| &content.added)).copied().collect();
         let content = content.map(|content| content.stream);
         if let Err(error) = self.fill(&added, content) {
             self.circuit.unwatch(stream)?;
@@ -213,8 +198,7 @@ impl Database {
 
     /// The rows of a plan over the current tables. Operators that views keep are read; what is missing is made for this answer, filled and dropped.
     pub fn evaluate(&mut self, plan: &Plan) -> Result<ChangeBatch, EngineError> {
-        let tables: HashMap<String, StreamId> =
-            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        let tables: HashMap<String, StreamId> = self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
         let Lowered { stream, added } = self.lowering.lower(&mut self.circuit, &tables, plan)?;
         let content = self.content_of(stream, &added);
         self.discard(&added);
@@ -235,12 +219,7 @@ impl Database {
         let empty = || ChangeBatch::empty(Arc::new(Schema::empty()));
         match filled?.get(stream) {
             Some(content) => Ok(content.clone()),
-            None => Ok(self
-                .circuit
-                .schema(stream)
-                .map(|schema| ChangeBatch::empty(Arc::clone(schema)))
-                .unwrap_or_else(|_| empty())
-                .into()),
+            None => Ok(self.circuit.schema(stream).map(|schema| ChangeBatch::empty(Arc::clone(schema))).unwrap_or_else(|_| empty()).into()),
         }
     }
 
@@ -255,9 +234,7 @@ impl Database {
         match format {
             "mermaid" => Ok(self.circuit.to_mermaid(options)),
             "dot" => Ok(self.circuit.to_dot(options)),
-            other => Err(EngineError::Unsupported(format!(
-                "graph format '{other}' does not exist. Formats: mermaid, dot"
-            ))),
+            other => Err(EngineError::Unsupported(format!("graph format '{other}' does not exist. Formats: mermaid, dot"))),
         }
     }
 
@@ -328,21 +305,15 @@ impl Database {
     }
 
     pub(crate) fn known_table(&self, name: &str) -> Result<&Table, EngineError> {
-        self.tables
-            .get(name)
-            .ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })
+        self.tables.get(name).ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })
     }
 
     fn known_view(&self, name: &str) -> Result<&View, EngineError> {
-        self.views
-            .get(name)
-            .ok_or_else(|| EngineError::UnknownView { name: name.to_owned(), choices: self.views() })
+        self.views.get(name).ok_or_else(|| EngineError::UnknownView { name: name.to_owned(), choices: self.views() })
     }
 
     fn check_free(&self, name: &str, schema: &SchemaRef, key: &[usize]) -> Result<(), EngineError> {
-        let taken = |kind, detail: &str| {
-            Err(EngineError::Exists { name: name.to_owned(), kind, detail: detail.to_owned() })
-        };
+        let taken = |kind, detail: &str| Err(EngineError::Exists { name: name.to_owned(), kind, detail: detail.to_owned() });
         if self.views.contains_key(name) {
             return taken("view", "");
         }
@@ -356,17 +327,12 @@ impl Database {
 
 fn key_position(table: &str, schema: &SchemaRef, column: &str) -> Result<usize, EngineError> {
     let choices = || schema.fields().iter().map(|field| field.name().clone()).collect();
-    let unknown = |_| EngineError::UnknownColumn {
-        table: table.to_owned(),
-        column: column.to_owned(),
-        choices: choices(),
-    };
+    let unknown = |_| EngineError::UnknownColumn { table: table.to_owned(), column: column.to_owned(), choices: choices() };
     schema.index_of(column).map_err(unknown)
 }
 
 fn reads(plan: &Plan, table: &str) -> bool {
-    matches!(plan.kind(), PlanKind::Table(name) if name == table)
-        || plan.inputs().iter().any(|input| reads(input, table))
+    matches!(plan.kind(), PlanKind::Table(name) if name == table) || plan.inputs().iter().any(|input| reads(input, table))
 }
 
 /// The rows of an index with their columns in the order of `schema`. The index holds all columns, cheap ones first.

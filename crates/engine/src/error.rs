@@ -87,9 +87,7 @@ pub enum EngineError {
         row: usize,
     },
     /// A key that is there already.
-    #[error(
-        "table '{table}': row {row} of the insert has key {key}, which exists already; use upsert to replace it"
-    )]
+    #[error("table '{table}': row {row} of the insert has key {key}, which exists already; use upsert to replace it")]
     DuplicateKey {
         /// The table.
         table: String,

@@ -31,9 +31,7 @@ impl OperationKind {
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Insert, Self::Upsert, Self::Update, Self::Delete, Self::Weighted]
-            .into_iter()
-            .find(|kind| kind.name() == name)
+        [Self::Insert, Self::Upsert, Self::Update, Self::Delete, Self::Weighted].into_iter().find(|kind| kind.name() == name)
     }
 }
 

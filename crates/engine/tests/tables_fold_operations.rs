@@ -19,12 +19,7 @@ struct Op {
 }
 
 fn operations() -> impl Strategy<Value = Vec<Op>> {
-    let kind = prop_oneof![
-        Just(OperationKind::Insert),
-        Just(OperationKind::Upsert),
-        Just(OperationKind::Update),
-        Just(OperationKind::Delete)
-    ];
+    let kind = prop_oneof![Just(OperationKind::Insert), Just(OperationKind::Upsert), Just(OperationKind::Update), Just(OperationKind::Delete)];
     let row = (0i64..6, prop::option::of(0i64..4));
     let op = (kind, prop::collection::vec(row, 0..4)).prop_map(|(kind, rows)| Op { kind, rows });
     prop::collection::vec(op, 1..4)
@@ -52,20 +47,13 @@ fn model_apply(model: &Model, ops: &[Op]) -> Option<Model> {
 fn operation(op: &Op) -> Operation {
     let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(op.rows.iter().map(|(key, _)| *key)));
     let values: ArrayRef = Arc::new(Int64Array::from_iter(op.rows.iter().map(|(_, value)| *value)));
-    let columns =
-        if op.kind == OperationKind::Delete { vec![("k", keys)] } else { vec![("v", values), ("k", keys)] };
-    Operation {
-        kind: op.kind,
-        table: "t".into(),
-        rows: RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
-            .unwrap(),
-    }
+    let columns = if op.kind == OperationKind::Delete { vec![("k", keys)] } else { vec![("v", values), ("k", keys)] };
+    Operation { kind: op.kind, table: "t".into(), rows: RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap() }
 }
 
 fn database() -> Database {
     let mut db = Database::new();
-    let schema =
-        Schema::new(vec![Field::new("v", DataType::Int64, true), Field::new("k", DataType::Int64, false)]);
+    let schema = Schema::new(vec![Field::new("v", DataType::Int64, true), Field::new("k", DataType::Int64, false)]);
     let plan = db.create_table("t", &schema, &["k".to_owned()]).unwrap();
     db.create_view("all", plan, vec!["k".to_owned()]).unwrap();
     db
@@ -74,8 +62,7 @@ fn database() -> Database {
 fn contents(db: &mut Database, name: &str) -> Model {
     let rows = db.snapshot(name).unwrap();
     assert!(rows.weights().iter().all(|weight| *weight == 1));
-    let (values, keys) =
-        (rows.column(0).as_primitive::<Int64Type>(), rows.column(1).as_primitive::<Int64Type>());
+    let (values, keys) = (rows.column(0).as_primitive::<Int64Type>(), rows.column(1).as_primitive::<Int64Type>());
     (0..rows.len()).map(|row| (keys.value(row), values.is_valid(row).then(|| values.value(row)))).collect()
 }
 
@@ -121,10 +108,7 @@ fn a_duplicate_key_names_table_row_and_key() {
     let op = Op { kind: OperationKind::Insert, rows: vec![(1, None), (2, None), (1, Some(3))] };
     let error = db.apply(&[operation(&op)]).err().unwrap();
     assert!(matches!(error, EngineError::DuplicateKey { row: 2, .. }), "{error}");
-    assert_eq!(
-        error.to_string(),
-        "table 't': row 2 of the insert has key (k=1), which exists already; use upsert to replace it"
-    );
+    assert_eq!(error.to_string(), "table 't': row 2 of the insert has key (k=1), which exists already; use upsert to replace it");
     assert!(contents(&mut db, "t").is_empty());
 }
 
@@ -132,13 +116,8 @@ fn a_duplicate_key_names_table_row_and_key() {
 fn weighted_changes_must_leave_a_table() {
     let mut db = database();
     let rows = |keys: Vec<i64>, weights: Vec<i64>| {
-        let columns: Vec<(&str, ArrayRef)> =
-            vec![("k", Arc::new(Int64Array::from(keys))), ("_weight", Arc::new(Int64Array::from(weights)))];
-        Operation {
-            kind: OperationKind::Weighted,
-            table: "t".into(),
-            rows: RecordBatch::try_from_iter(columns).unwrap(),
-        }
+        let columns: Vec<(&str, ArrayRef)> = vec![("k", Arc::new(Int64Array::from(keys))), ("_weight", Arc::new(Int64Array::from(weights)))];
+        Operation { kind: OperationKind::Weighted, table: "t".into(), rows: RecordBatch::try_from_iter(columns).unwrap() }
     };
     assert!(db.apply(&[rows(vec![1, 2], vec![1, 1])]).is_ok());
     assert!(matches!(db.apply(&[rows(vec![1], vec![1])]), Err(EngineError::BadWeight { weight: 2, .. })));

@@ -12,8 +12,7 @@ use tailrace_engine::{Database, EngineError, Operation, OperationKind};
 
 fn database() -> (Database, Plan) {
     let mut db = Database::new();
-    let schema =
-        Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("x", DataType::Int64, true)]);
+    let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("x", DataType::Int64, true)]);
     let plan = db.create_table("t", &schema, &["id".to_owned()]).unwrap();
     (db, plan)
 }
@@ -21,21 +20,11 @@ fn database() -> (Database, Plan) {
 fn upsert(rows: &[(i64, i64)]) -> Operation {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
     let xs: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)));
-    Operation {
-        kind: OperationKind::Upsert,
-        table: "t".into(),
-        rows: RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap(),
-    }
+    Operation { kind: OperationKind::Upsert, table: "t".into(), rows: RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap() }
 }
 
 fn count_by_x(plan: &Plan) -> Plan {
-    let count = AggregateExpr {
-        function: "count".into(),
-        args: vec![],
-        distinct: false,
-        filter: None,
-        order: vec![],
-    };
+    let count = AggregateExpr { function: "count".into(), args: vec![], distinct: false, filter: None, order: vec![] };
     plan.aggregate(&[("x".into(), col("x"))], &[("n".into(), count)]).unwrap()
 }
 
@@ -87,10 +76,7 @@ fn a_failing_step_leaves_tables_and_views_as_they_were() {
     for _ in 0..3 {
         let error = db.apply(&[upsert(&[(3, 1), (2, 0)])]).err().unwrap();
         assert!(error.to_string().to_lowercase().contains("divide by zero"), "{error}");
-        assert_eq!(
-            (pairs(&mut db, "t"), pairs(&mut db, "counts"), pairs(&mut db, "q"), db.version()),
-            before
-        );
+        assert_eq!((pairs(&mut db, "t"), pairs(&mut db, "counts"), pairs(&mut db, "q"), db.version()), before);
     }
     db.apply(&[upsert(&[(3, 1)])]).unwrap();
     assert_eq!(pairs(&mut db, "q"), vec![(1, 20), (2, 10), (3, 100)]);
@@ -120,18 +106,8 @@ fn a_filter_spares_the_rows_it_drops_from_a_later_conjunct() {
 #[test]
 fn arithmetic_overflow_is_an_error() {
     let (mut db, t) = database();
-    db.create_view(
-        "v",
-        t.project(&[("id".into(), col("id")), ("y".into(), col("x") + lit(1i64))]).unwrap(),
-        vec![],
-    )
-    .unwrap();
-    db.create_view(
-        "w",
-        t.project(&[("id".into(), col("id")), ("y".into(), Expr::Negative(Box::new(col("x"))))]).unwrap(),
-        vec![],
-    )
-    .unwrap();
+    db.create_view("v", t.project(&[("id".into(), col("id")), ("y".into(), col("x") + lit(1i64))]).unwrap(), vec![]).unwrap();
+    db.create_view("w", t.project(&[("id".into(), col("id")), ("y".into(), Expr::Negative(Box::new(col("x"))))]).unwrap(), vec![]).unwrap();
     assert!(db.apply(&[upsert(&[(1, i64::MAX)])]).is_err());
     assert!(db.apply(&[upsert(&[(1, i64::MIN)])]).is_err());
     db.apply(&[upsert(&[(1, 7)])]).unwrap();
@@ -141,8 +117,7 @@ fn arithmetic_overflow_is_an_error() {
 #[test]
 fn a_self_join_with_a_residual_keeps_rows_apart_by_their_key() {
     let (mut db, t) = database();
-    let side =
-        |relation: &str, name: &str| Expr::Column(datafusion_common::Column::new(Some(relation), name));
+    let side = |relation: &str, name: &str| Expr::Column(datafusion_common::Column::new(Some(relation), name));
     let residual = side("right", "id").gt(side("left", "id"));
     let output = [("x".to_owned(), side("left", "x")), ("other".to_owned(), side("left", "id") * lit(0i64))];
     let keys = [col("x")];

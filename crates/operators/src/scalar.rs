@@ -36,12 +36,7 @@ impl Scalar {
     pub fn column(index: usize, input: &Schema) -> Self {
         let field = input.field(index);
         let expr = Arc::new(Column::new(field.name(), index));
-        Self {
-            expr,
-            column: Some(index),
-            data_type: field.data_type().clone(),
-            nullable: field.is_nullable(),
-        }
+        Self { expr, column: Some(index), data_type: field.data_type().clone(), nullable: field.is_nullable() }
     }
 
     /// The type of the result, in normal form.
@@ -80,9 +75,7 @@ impl Scalar {
         let array = self.evaluate(batch)?;
         match array.as_boolean_opt() {
             Some(mask) => Ok(mask.clone()),
-            None => Err(OperatorError::Evaluation {
-                message: format!("{self}: expected a boolean, got {}", array.data_type()),
-            }),
+            None => Err(OperatorError::Evaluation { message: format!("{self}: expected a boolean, got {}", array.data_type()) }),
         }
     }
 }

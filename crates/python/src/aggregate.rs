@@ -10,11 +10,7 @@ pub(crate) type PyOrder = (Py<Expr>, bool, bool);
 
 /// The order of Python's terms.
 pub(crate) fn order(terms: &[PyOrder]) -> Vec<OrderExpr> {
-    let term = |(expr, descending, nulls_first): &PyOrder| OrderExpr {
-        expr: expr.get().0.clone(),
-        descending: *descending,
-        nulls_first: *nulls_first,
-    };
+    let term = |(expr, descending, nulls_first): &PyOrder| OrderExpr { expr: expr.get().0.clone(), descending: *descending, nulls_first: *nulls_first };
     terms.iter().map(term).collect()
 }
 
@@ -27,13 +23,7 @@ pub(crate) struct Aggregate(pub(crate) AggregateExpr);
 impl Aggregate {
     #[new]
     #[pyo3(signature = (function, args = Vec::new(), *, distinct = false, filter = None, order_by = Vec::new()))]
-    fn new(
-        function: String,
-        args: Vec<Py<Expr>>,
-        distinct: bool,
-        filter: Option<Py<Expr>>,
-        order_by: Vec<PyOrder>,
-    ) -> Self {
+    fn new(function: String, args: Vec<Py<Expr>>, distinct: bool, filter: Option<Py<Expr>>, order_by: Vec<PyOrder>) -> Self {
         let filter = filter.map(|filter| filter.get().0.clone());
         Self(AggregateExpr { function, args: logical(&args), distinct, filter, order: order(&order_by) })
     }

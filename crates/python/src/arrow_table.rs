@@ -40,15 +40,11 @@ impl ArrowTable {
             return Self::of(external_schema(changes.schema()), external_columns(changes)?, changes.len());
         }
         if let Some(row) = changes.weights().iter().position(|weight| *weight < 0) {
-            let message = format!(
-                "row {row} has weight {}: rows with negative weights are no table; look at the changes instead",
-                changes.weights()[row]
-            );
+            let message = format!("row {row} has weight {}: rows with negative weights are no table; look at the changes instead", changes.weights()[row]);
             return Err(EngineError::Unsupported(message));
         }
         let repeat = |(row, weight): (usize, &i64)| std::iter::repeat_n(row as u32, *weight as usize);
-        let rows: UInt32Array =
-            changes.weights().iter().enumerate().flat_map(repeat).collect::<Vec<_>>().into();
+        let rows: UInt32Array = changes.weights().iter().enumerate().flat_map(repeat).collect::<Vec<_>>().into();
         let repeated = changes.take(&rows)?;
         Self::of(external_schema(repeated.schema()), external_columns(&repeated)?, repeated.len())
     }
@@ -67,17 +63,12 @@ fn external_columns(changes: &ChangeBatch) -> Result<Vec<ArrayRef>, TraceError> 
 #[pymethods]
 impl ArrowTable {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
-            .map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
         export_schema(py, schema)
     }
 
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         export_stream(py, &self.schema, self.batches.clone())
     }

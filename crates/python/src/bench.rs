@@ -9,10 +9,7 @@ use tailrace_engine::trace::{DiffColumn, IndexedBatch, Layout, TraceError};
 
 /// Seconds to consolidate and index random (i64, i64) rows, best of several runs.
 pub(crate) fn consolidate(rows: usize, runs: usize) -> Result<f64, TraceError> {
-    let schema = Schema::new(vec![
-        Field::new("key", DataType::Int64, false),
-        Field::new("value", DataType::Int64, false),
-    ]);
+    let schema = Schema::new(vec![Field::new("key", DataType::Int64, false), Field::new("value", DataType::Int64, false)]);
     let layout = Layout::rows(Arc::new(schema), 1)?;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let columns: Vec<ArrayRef> = (0..2).map(|_| random(rows, &mut state)).collect();

@@ -9,9 +9,7 @@ use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64B
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use tailrace_engine::{
-    Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome,
-};
+use tailrace_engine::{Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome};
 
 use crate::arrow_table::ArrowTable;
 use crate::enter::{enter, poll_signals};
@@ -35,17 +33,9 @@ pub(crate) struct Database {
 
 impl Database {
     /// Runs `work` on the open engine.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send,
-    ) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send) -> PyResult<T> {
         if *held(&self.inside) == Some(std::thread::current().id()) {
-            return Err(raise(
-                py,
-                Kind::Plan,
-                "the database was called from inside one of its own functions; hand the work to another thread",
-            ));
+            return Err(raise(py, Kind::Plan, "the database was called from inside one of its own functions; hand the work to another thread"));
         }
         let outcome = enter(py, || {
             let mut engine = held(&self.engine);
@@ -61,9 +51,7 @@ impl Database {
 
     /// What is needed to read data for each table.
     fn targets(&self, py: Python<'_>, tables: &[String]) -> PyResult<Vec<(SchemaRef, Vec<String>)>> {
-        let target = |engine: &mut Engine, table: &String| {
-            Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?))
-        };
+        let target = |engine: &mut Engine, table: &String| Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?));
         self.with(py, |engine| tables.iter().map(|table| target(engine, table)).collect())
     }
 }
@@ -83,13 +71,7 @@ impl Database {
         self.with(py, |engine| Ok(engine.version()))
     }
 
-    fn create_table(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        fields: Vec<PyField>,
-        key: Vec<String>,
-    ) -> PyResult<Plan> {
+    fn create_table(&self, py: Python<'_>, name: &str, fields: Vec<PyField>, key: Vec<String>) -> PyResult<Plan> {
         let schema = schema_of(&fields);
         self.with(py, |engine| engine.create_table(name, &schema, &key)).map(Plan)
     }
@@ -117,8 +99,7 @@ impl Database {
         let params = params.iter().map(|value| scalar(value, None)).collect::<PyResult<Vec<_>>>()?;
         self.with(py, |engine| {
             let outcomes = engine.execute(sql, &params)?;
-            let schemas =
-                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
             let schemas = Arc::new(schemas.collect::<Result<Vec<_>, EngineError>>()?);
             Ok(outcomes.into_iter().map(|outcome| native_outcome(outcome, &schemas)).collect())
         })
@@ -169,8 +150,7 @@ impl Database {
         let (changes, schemas) = self.with(py, |engine| {
             let operations = joined(given)?;
             let changes = engine.apply(&operations)?;
-            let schemas =
-                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
             Ok((changes, schemas.collect::<Result<Vec<_>, EngineError>>()?))
         })?;
         Ok(Step { changes, schemas: Arc::new(schemas) })
@@ -219,8 +199,7 @@ fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<O
         let rows = match batches.len() {
             0 => continue,
             1 => batches.swap_remove(0),
-            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches)
-                .map_err(tailrace_engine::trace::TraceError::from)?,
+            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches).map_err(tailrace_engine::trace::TraceError::from)?,
         };
         operations.push(Operation { kind, table, rows });
     }
@@ -228,8 +207,7 @@ fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<O
 }
 
 fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError> {
-    let (mut node, mut operator, mut label, mut seconds) =
-        (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
+    let (mut node, mut operator, mut label, mut seconds) = (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
     for row in metrics {
         node.append_value(row.node);
         operator.append_value(&row.operator);
@@ -258,9 +236,7 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
 fn native_outcome(outcome: StatementOutcome, schemas: &Arc<Vec<(String, SchemaRef)>>) -> Outcome {
     match outcome {
         StatementOutcome::Rows(batch) => (Some(ArrowTable::new(batch)), None, None),
-        StatementOutcome::Changed { count, changes } => {
-            (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None)
-        }
+        StatementOutcome::Changed { count, changes } => (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None),
         StatementOutcome::Defined(what) => (None, None, Some(what)),
     }
 }

@@ -46,8 +46,7 @@ impl Expr {
         if op == "like" || op == "ilike" {
             return Ok(Self(Logical::Like(Like::new(false, left, right, None, op == "ilike"))));
         }
-        let op =
-            operator(op).ok_or_else(|| raise(py, Kind::Plan, format!("operator '{op}' does not exist")))?;
+        let op = operator(op).ok_or_else(|| raise(py, Kind::Plan, format!("operator '{op}' does not exist")))?;
         Ok(Self(Logical::BinaryExpr(BinaryExpr::new(left, op, right))))
     }
 
@@ -59,13 +58,7 @@ impl Expr {
             "-" => Logical::Negative(operand),
             "is null" => Logical::IsNull(operand),
             "is not null" => Logical::IsNotNull(operand),
-            other => {
-                return Err(raise(
-                    py,
-                    Kind::Plan,
-                    format!("operator '{other}' does not exist. Operators: not, -, is null, is not null"),
-                ));
-            }
+            other => return Err(raise(py, Kind::Plan, format!("operator '{other}' does not exist. Operators: not, -, is null, is not null"))),
         }))
     }
 
@@ -78,8 +71,7 @@ impl Expr {
     #[staticmethod]
     #[pyo3(signature = (operand, r#type, on_error = "raise"))]
     fn cast(py: Python<'_>, operand: &Self, r#type: &Type, on_error: &str) -> PyResult<Self> {
-        let (operand, data_type) =
-            (Box::new(operand.0.clone()), tailrace_engine::trace::normal_type(&r#type.0));
+        let (operand, data_type) = (Box::new(operand.0.clone()), tailrace_engine::trace::normal_type(&r#type.0));
         match on_error {
             "raise" => Ok(Self(Logical::Cast(Cast::new(operand, data_type)))),
             "null" => Ok(Self(Logical::TryCast(TryCast::new(operand, data_type)))),
@@ -89,9 +81,7 @@ impl Expr {
 
     #[staticmethod]
     fn case(branches: Vec<(Py<Self>, Py<Self>)>, otherwise: Option<Py<Self>>) -> Self {
-        let branch = |(when, then): &(Py<Self>, Py<Self>)| {
-            (Box::new(when.get().0.clone()), Box::new(then.get().0.clone()))
-        };
+        let branch = |(when, then): &(Py<Self>, Py<Self>)| (Box::new(when.get().0.clone()), Box::new(then.get().0.clone()));
         let otherwise = otherwise.map(|otherwise| Box::new(otherwise.get().0.clone()));
         Self(Logical::Case(Case::new(None, branches.iter().map(branch).collect(), otherwise)))
     }
@@ -105,12 +95,7 @@ impl Expr {
     #[staticmethod]
     #[pyo3(signature = (name, function, args, returns, nullable = true))]
     fn udf(name: String, function: Py<PyAny>, args: Vec<Py<Self>>, returns: &Type, nullable: bool) -> Self {
-        let function = UserFunction {
-            function: array_function(&name, function, &returns.0),
-            name,
-            returns: returns.0.clone(),
-            nullable,
-        };
+        let function = UserFunction { function: array_function(&name, function, &returns.0), name, returns: returns.0.clone(), nullable };
         Self(user_function(function, logical(&args)))
     }
 
@@ -145,3 +130,4 @@ fn operator(op: &str) -> Option<Operator> {
         _ => return None,
     })
 }
+

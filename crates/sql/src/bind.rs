@@ -33,12 +33,7 @@ pub fn bind_in_join(expr: &Expr, left: &Schema, right: &Schema) -> Result<Scalar
 }
 
 /// Binds an expression over named columns that stand at the positions `columns` of `schema`.
-pub(crate) fn bind_columns(
-    expr: &Expr,
-    scope: &DFSchema,
-    columns: &[usize],
-    schema: &Schema,
-) -> Result<Scalar, PlanError> {
+pub(crate) fn bind_columns(expr: &Expr, scope: &DFSchema, columns: &[usize], schema: &Schema) -> Result<Scalar, PlanError> {
     let physical = physical(expr, scope)?;
     let moved = columns_moved(physical, |column| columns.get(column).copied(), schema)?;
     Ok(Scalar::new(moved, schema)?)
@@ -51,8 +46,7 @@ pub fn type_of(expr: &Expr, schema: &SchemaRef) -> Result<(DataType, bool), Plan
 }
 
 fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
-    let side =
-        |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
+    let side = |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
     let qualifiers = [side("left", left), side("right", right)].concat();
     let fields: Vec<_> = left.fields().iter().chain(right.fields()).cloned().collect();
     Ok(DFSchema::from_field_specific_qualified_schema(qualifiers, &Arc::new(Schema::new(fields)))?)
@@ -66,8 +60,7 @@ fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
 fn physical(expr: &Expr, scope: &DFSchema) -> Result<Arc<dyn PhysicalExpr>, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
     let simple = simplified(coerced, scope)?;
-    let physical =
-        create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
+    let physical = create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
     let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
     check_depth(&checked)?;
     Ok(checked)
@@ -109,23 +102,18 @@ fn check_columns(expr: &Expr, scope: &DFSchema) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_arithmetic(
-    expr: Arc<dyn PhysicalExpr>,
-    schema: &Schema,
-) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
+fn check_arithmetic(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
         && matches!(binary.op(), Operator::Plus | Operator::Minus | Operator::Multiply)
     {
-        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right()))
-            .with_fail_on_overflow(true);
+        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right())).with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(checked)));
     }
     if let Some(negative) = expr.downcast_ref::<NegativeExpr>()
         && negative.arg().data_type(schema)?.is_integer()
     {
         let zero = Arc::new(Literal::new(ScalarValue::new_zero(&negative.arg().data_type(schema)?)?));
-        let difference =
-            BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
+        let difference = BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(difference)));
     }
     Ok(Transformed::no(expr))

@@ -71,11 +71,7 @@ pub enum PlanError {
 impl PlanError {
     /// A mismatch of two Arrow types.
     pub fn types(context: impl Into<String>, expected: &DataType, found: &DataType) -> Self {
-        Self::TypeMismatch {
-            context: context.into(),
-            expected: expected.to_string(),
-            found: found.to_string(),
-        }
+        Self::TypeMismatch { context: context.into(), expected: expected.to_string(), found: found.to_string() }
     }
 }
 

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, Inspect, Integrate, Join, JoinSpec,
-    Map, MapRows, Minus, Negate, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin,
-    TimedPositive, TimedReduce, TopK, Unnest, Window,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, Inspect, Integrate, Join, JoinSpec, Map, MapRows, Minus, Negate, Positive, Scalar, Sum,
+    TimedArrange, TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{ChangeBatch, Layout};
 
@@ -46,12 +45,7 @@ struct Arrangement {
 
 impl Lowering {
     /// Adds to `circuit` what `plan` needs and does not find there.
-    pub fn lower(
-        &mut self,
-        circuit: &mut Circuit,
-        tables: &HashMap<String, StreamId>,
-        plan: &Plan,
-    ) -> Result<Lowered, PlanError> {
+    pub fn lower(&mut self, circuit: &mut Circuit, tables: &HashMap<String, StreamId>, plan: &Plan) -> Result<Lowered, PlanError> {
         self.build(circuit, tables, |builder| builder.lower(plan))
     }
 
@@ -72,8 +66,7 @@ impl Lowering {
         tables: &HashMap<String, StreamId>,
         work: impl FnOnce(&mut Builder<'_>) -> Result<StreamId, PlanError>,
     ) -> Result<Lowered, PlanError> {
-        let mut builder =
-            Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
+        let mut builder = Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
         let built = work(&mut builder);
         let added = std::mem::take(&mut builder.added);
         match built {
@@ -114,20 +107,12 @@ impl Builder<'_> {
         let schema = Arc::clone(plan.schema());
         match plan.kind() {
             PlanKind::Table(name) => {
-                self.tables.get(name).copied().ok_or_else(|| {
-                    PlanError::Invalid(format!("table '{name}' does not exist in this database"))
-                })
+                self.tables.get(name).copied().ok_or_else(|| PlanError::Invalid(format!("table '{name}' does not exist in this database")))
             }
             PlanKind::Relation(id) => self.relation(*id),
-            PlanKind::Filter { input, predicates } => {
-                self.unary(input, Filter::conjunction(predicates.clone()), schema)
-            }
-            PlanKind::Project { input, columns } => {
-                self.unary(input, Map::new(columns.clone(), Arc::clone(&schema)), schema)
-            }
-            PlanKind::Unnest { input, column } => {
-                self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema)
-            }
+            PlanKind::Filter { input, predicates } => self.unary(input, Filter::conjunction(predicates.clone()), schema),
+            PlanKind::Project { input, columns } => self.unary(input, Map::new(columns.clone(), Arc::clone(&schema)), schema),
+            PlanKind::Unnest { input, column } => self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema),
             PlanKind::Aggregate { input, spec } => {
                 let keys = spec.keys.clone();
                 self.per_key(input, keys, Box::new(Aggregate::new(spec.clone())?), schema)
@@ -142,8 +127,7 @@ impl Builder<'_> {
             }
             PlanKind::Join { .. } => self.lower_join(plan),
             PlanKind::Constant(rows) => {
-                let stream =
-                    self.scope.add_nary(Box::new(Constant::new(ChangeBatch::clone(rows))?), &[], schema)?;
+                let stream = self.scope.add_nary(Box::new(Constant::new(ChangeBatch::clone(rows))?), &[], schema)?;
                 Ok(self.note(stream))
             }
             PlanKind::Union(inputs) => self.union(inputs, schema),
@@ -154,30 +138,18 @@ impl Builder<'_> {
                 let input = self.lower(input)?;
                 self.distinct(input)
             }
-            PlanKind::Integrate(input) => {
-                self.historic(input, |schema| Ok(Box::new(Integrate::new(schema)?)), schema)
-            }
-            PlanKind::Differentiate(input) => {
-                self.historic(input, |schema| Ok(Box::new(Differentiate::new(schema)?)), schema)
-            }
-            PlanKind::Delay(input) => {
-                self.historic(input, |schema| Ok(Box::new(Delay::new(schema)?)), schema)
-            }
-            PlanKind::MapRows { input, function } => {
-                self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema)
-            }
-            PlanKind::Inspect { input, observer } => {
-                self.unary(input, Inspect::new(Arc::clone(observer)), schema)
-            }
+            PlanKind::Integrate(input) => self.historic(input, |schema| Ok(Box::new(Integrate::new(schema)?)), schema),
+            PlanKind::Differentiate(input) => self.historic(input, |schema| Ok(Box::new(Differentiate::new(schema)?)), schema),
+            PlanKind::Delay(input) => self.historic(input, |schema| Ok(Box::new(Delay::new(schema)?)), schema),
+            PlanKind::MapRows { input, function } => self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema),
+            PlanKind::Inspect { input, observer } => self.unary(input, Inspect::new(Arc::clone(observer)), schema),
             PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
         }
     }
 
     fn relation(&self, id: RelationId) -> Result<StreamId, PlanError> {
         let bound = self.relations.as_ref().and_then(|relations| relations.get(&id));
-        bound
-            .copied()
-            .ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
+        bound.copied().ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
     }
 
     fn union(&mut self, inputs: &[Plan], schema: SchemaRef) -> Result<StreamId, PlanError> {
@@ -212,12 +184,7 @@ impl Builder<'_> {
         self.add_unary(operator(Arc::clone(&schema))?, input, schema)
     }
 
-    fn unary(
-        &mut self,
-        input: &Plan,
-        operator: impl UnaryOperator + 'static,
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
+    fn unary(&mut self, input: &Plan, operator: impl UnaryOperator + 'static, schema: SchemaRef) -> Result<StreamId, PlanError> {
         let input = self.lower(input)?;
         self.add_unary(Box::new(operator), input, schema)
     }
@@ -226,12 +193,7 @@ impl Builder<'_> {
         self.relations.is_some()
     }
 
-    pub(crate) fn add_unary(
-        &mut self,
-        operator: Box<dyn UnaryOperator>,
-        input: StreamId,
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn add_unary(&mut self, operator: Box<dyn UnaryOperator>, input: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
         let stream = self.scope.add_unary(operator, input, schema)?;
         Ok(self.note(stream))
     }
@@ -241,12 +203,7 @@ impl Builder<'_> {
         stream
     }
 
-    pub(crate) fn map(
-        &mut self,
-        input: StreamId,
-        columns: Vec<Scalar>,
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn map(&mut self, input: StreamId, columns: Vec<Scalar>, schema: SchemaRef) -> Result<StreamId, PlanError> {
         self.add_unary(Box::new(Map::new(columns, Arc::clone(&schema))), input, schema)
     }
 
@@ -255,12 +212,7 @@ impl Builder<'_> {
         Ok(self.note(stream))
     }
 
-    pub(crate) fn subtract(
-        &mut self,
-        left: StreamId,
-        right: StreamId,
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn subtract(&mut self, left: StreamId, right: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
         let stream = self.scope.add_binary(Box::new(Minus::new(Arc::clone(&schema))), left, right, schema)?;
         Ok(self.note(stream))
     }
@@ -270,27 +222,18 @@ impl Builder<'_> {
     }
 
     /// An index of `columns` of a stream, the first `key_len` of which are the key.
-    pub(crate) fn arrange(
-        &mut self,
-        stream: StreamId,
-        columns: Vec<usize>,
-        key_len: usize,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn arrange(&mut self, stream: StreamId, columns: Vec<usize>, key_len: usize) -> Result<StreamId, PlanError> {
         let arrangement = Arrangement { stream, columns, key_len };
         if let Some(indexed) = self.memo.arrangements.get(&arrangement) {
             return Ok(*indexed);
         }
         let source = self.schema(stream)?;
-        let fields: Vec<FieldRef> =
-            arrangement.columns.iter().map(|column| Arc::clone(&source.fields()[*column])).collect();
+        let fields: Vec<FieldRef> = arrangement.columns.iter().map(|column| Arc::clone(&source.fields()[*column])).collect();
         let schema = Arc::new(Schema::new(fields));
         let layout = Layout::rows(Arc::clone(&schema), key_len)?;
         let columns = arrangement.columns.clone();
-        let operator: Box<dyn UnaryOperator> = if self.is_nested() {
-            Box::new(TimedArrange::new(columns, layout))
-        } else {
-            Box::new(Arrange::new(columns, layout))
-        };
+        let operator: Box<dyn UnaryOperator> =
+            if self.is_nested() { Box::new(TimedArrange::new(columns, layout)) } else { Box::new(Arrange::new(columns, layout)) };
         let indexed = self.add_unary(operator, stream, schema)?;
         self.memo.arrangements.insert(arrangement, indexed);
         Ok(indexed)
@@ -315,12 +258,7 @@ impl Builder<'_> {
         self.add_unary(Box::new(Distinct::new(output, Arc::clone(&schema))), indexed, schema)
     }
 
-    pub(crate) fn join_streams(
-        &mut self,
-        left: StreamId,
-        right: StreamId,
-        spec: JoinSpec,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn join_streams(&mut self, left: StreamId, right: StreamId, spec: JoinSpec) -> Result<StreamId, PlanError> {
         let schema = Arc::clone(&spec.schema);
         let stream = if self.is_nested() {
             self.scope.add_binary(Box::new(TimedJoin::new(spec)), left, right, schema)?
@@ -331,13 +269,7 @@ impl Builder<'_> {
     }
 
     /// An operator whose groups do not touch each other. Inside a recursion it is run on the history of the touched groups.
-    fn per_key(
-        &mut self,
-        input: &Plan,
-        keys: Vec<Scalar>,
-        operator: Box<dyn UnaryOperator>,
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
+    fn per_key(&mut self, input: &Plan, keys: Vec<Scalar>, operator: Box<dyn UnaryOperator>, schema: SchemaRef) -> Result<StreamId, PlanError> {
         let stream = self.lower(input)?;
         if !self.is_nested() {
             return self.add_unary(operator, stream, schema);

@@ -32,8 +32,7 @@ struct Side {
 impl Side {
     /// The index order: the key, then the other needed columns.
     fn index_columns(&self) -> Vec<usize> {
-        let rest: Vec<usize> =
-            self.needed.iter().map(|(_, place)| *place).filter(|place| !self.key.contains(place)).collect();
+        let rest: Vec<usize> = self.needed.iter().map(|(_, place)| *place).filter(|place| !self.key.contains(place)).collect();
         let mut rest = cheap_first(&self.schema, rest);
         rest.dedup();
         self.key.iter().copied().chain(rest).collect()
@@ -47,20 +46,13 @@ impl Side {
 
     /// The needed columns' schema, in plan order.
     fn needed_schema(&self) -> Schema {
-        Schema::new(
-            self.needed
-                .iter()
-                .map(|(_, place)| Arc::clone(&self.schema.fields()[*place]))
-                .collect::<Vec<_>>(),
-        )
+        Schema::new(self.needed.iter().map(|(_, place)| Arc::clone(&self.schema.fields()[*place])).collect::<Vec<_>>())
     }
 }
 
 impl Builder<'_> {
     pub(crate) fn lower_join(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } =
-            plan.kind()
-        else {
+        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } = plan.kind() else {
             return Err(PlanError::Invalid("not a join".into()));
         };
         let width = left.schema().fields().len();
@@ -89,10 +81,7 @@ impl Builder<'_> {
 
     /// Inner pairs and, where the kind asks for it, padded rows without a match.
     fn paired(&mut self, join: &JoinParts<'_>, kind: JoinKind) -> Result<StreamId, PlanError> {
-        let (keep_left, keep_right) = (
-            matches!(kind, JoinKind::Left | JoinKind::Full),
-            matches!(kind, JoinKind::Right | JoinKind::Full),
-        );
+        let (keep_left, keep_right) = (matches!(kind, JoinKind::Left | JoinKind::Full), matches!(kind, JoinKind::Right | JoinKind::Full));
         let (l, r) = (join.left.needed_schema(), join.right.needed_schema());
         let (l, r) = (if keep_right { nullable(&l) } else { l }, if keep_left { nullable(&r) } else { r });
         let schema = Arc::new(numbered(&l, &r));
@@ -111,9 +100,7 @@ impl Builder<'_> {
 
     fn inner(&mut self, join: &JoinParts<'_>, schema: SchemaRef) -> Result<StreamId, PlanError> {
         let (left_index, right_index) = (join.left.index_columns(), join.right.index_columns());
-        let place = |side: &Side, index: &[usize], column| {
-            side.place_in(index, column).ok_or_else(|| PlanError::Invalid("a join lost a column".into()))
-        };
+        let place = |side: &Side, index: &[usize], column| side.place_in(index, column).ok_or_else(|| PlanError::Invalid("a join lost a column".into()));
         let mut gathered = Vec::new();
         for (column, _) in &join.left.needed {
             gathered.push(JoinColumn::Left(place(&join.left, &left_index, *column)?));
@@ -121,20 +108,12 @@ impl Builder<'_> {
         for (column, _) in &join.right.needed {
             gathered.push(JoinColumn::Right(place(&join.right, &right_index, *column)?));
         }
-        let residual =
-            join.residual.iter().map(|scalar| join.over_needed(scalar, &schema)).collect::<Result<_, _>>()?;
+        let residual = join.residual.iter().map(|scalar| join.over_needed(scalar, &schema)).collect::<Result<_, _>>()?;
         let output = (0..gathered.len()).collect();
         let key_len = join.left.key.len();
         let left = self.arrange(join.left.stream, left_index, key_len)?;
         let right = self.arrange(join.right.stream, right_index, key_len)?;
-        let spec = JoinSpec {
-            gathered,
-            gathered_schema: Arc::clone(&schema),
-            residual,
-            output,
-            schema,
-            null_matches: join.null_matches,
-        };
+        let spec = JoinSpec { gathered, gathered_schema: Arc::clone(&schema), residual, output, schema, null_matches: join.null_matches };
         self.join_streams(left, right, spec)
     }
 
@@ -163,8 +142,7 @@ impl Builder<'_> {
         anti: bool,
         null_matches: bool,
     ) -> Result<StreamId, PlanError> {
-        let output: Vec<usize> =
-            side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
+        let output: Vec<usize> = side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
         let schema = Arc::new(renamed(&side.needed_schema(), 0));
         if self.is_nested() {
             return self.semi_nested(side, (keys, key_columns), anti, null_matches, schema);
@@ -186,23 +164,12 @@ impl Builder<'_> {
         schema: SchemaRef,
     ) -> Result<StreamId, PlanError> {
         let key_source = self.schema(keys)?;
-        let key_schema = Arc::new(
-            key_source.project(&key_columns).map_err(|error| PlanError::Expression(error.to_string()))?,
-        );
-        let projected = self.map(
-            keys,
-            key_columns.iter().map(|column| Scalar::column(*column, &key_source)).collect(),
-            Arc::clone(&key_schema),
-        )?;
+        let key_schema = Arc::new(key_source.project(&key_columns).map_err(|error| PlanError::Expression(error.to_string()))?);
+        let projected = self.map(keys, key_columns.iter().map(|column| Scalar::column(*column, &key_source)).collect(), Arc::clone(&key_schema))?;
         let distinct = self.distinct(projected)?;
         let key_len = key_columns.len();
-        let index = if null_matches {
-            side.needed.iter().map(|(_, place)| *place).collect()
-        } else {
-            side.index_columns()
-        };
-        let output: Vec<usize> =
-            side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
+        let index = if null_matches { side.needed.iter().map(|(_, place)| *place).collect() } else { side.index_columns() };
+        let output: Vec<usize> = side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
         let left = self.arrange(side.stream, index, key_len)?;
         let right = self.arrange(distinct, (0..key_len).collect(), key_len)?;
         let columns = output.iter().map(|column| JoinColumn::Left(*column)).collect();
@@ -217,13 +184,7 @@ impl Builder<'_> {
     }
 
     /// Puts NULLs into the columns of the other side.
-    fn pad(
-        &mut self,
-        rows: StreamId,
-        side: &Side,
-        schema: &SchemaRef,
-        start: usize,
-    ) -> Result<StreamId, PlanError> {
+    fn pad(&mut self, rows: StreamId, side: &Side, schema: &SchemaRef, start: usize) -> Result<StreamId, PlanError> {
         let source = self.schema(rows)?;
         let own = start..start + side.needed.len();
         let column = |index: usize| -> Result<Scalar, PlanError> {
@@ -242,18 +203,11 @@ impl Builder<'_> {
         let stream = self.lower(plan)?;
         let schema = Arc::clone(plan.schema());
         if let Some(key) = keys.iter().map(Scalar::as_column).collect::<Option<Vec<usize>>>() {
-            return Ok(Side {
-                stream,
-                schema,
-                key,
-                needed: used.iter().map(|column| (*column, *column)).collect(),
-            });
+            return Ok(Side { stream, schema, key, needed: used.iter().map(|column| (*column, *column)).collect() });
         }
         let mut columns: Vec<Scalar> = used.iter().map(|column| Scalar::column(*column, &schema)).collect();
         columns.extend(keys.iter().cloned());
-        let field = |(index, scalar): (usize, &Scalar)| {
-            arrow_schema::Field::new(format!("c{index}"), scalar.data_type().clone(), scalar.nullable())
-        };
+        let field = |(index, scalar): (usize, &Scalar)| arrow_schema::Field::new(format!("c{index}"), scalar.data_type().clone(), scalar.nullable());
         let mapped = Arc::new(Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>()));
         let stream = self.map(stream, columns, Arc::clone(&mapped))?;
         let key = (used.len()..used.len() + keys.len()).collect();
@@ -261,38 +215,19 @@ impl Builder<'_> {
         Ok(Side { stream, schema: mapped, key, needed })
     }
 
-    fn finish(
-        &mut self,
-        rows: StreamId,
-        side: &Side,
-        output: &[Scalar],
-        plan: &Plan,
-    ) -> Result<StreamId, PlanError> {
+    fn finish(&mut self, rows: StreamId, side: &Side, output: &[Scalar], plan: &Plan) -> Result<StreamId, PlanError> {
         let positions: Vec<usize> = side.needed.iter().map(|(column, _)| *column).collect();
         self.finish_over(rows, &positions, output, plan)
     }
 
-    fn finish_pairs(
-        &mut self,
-        rows: StreamId,
-        join: &JoinParts<'_>,
-        output: &[Scalar],
-        plan: &Plan,
-    ) -> Result<StreamId, PlanError> {
+    fn finish_pairs(&mut self, rows: StreamId, join: &JoinParts<'_>, output: &[Scalar], plan: &Plan) -> Result<StreamId, PlanError> {
         self.finish_over(rows, &join.positions(), output, plan)
     }
 
     /// Computes the output from rows whose i-th column is the join's `positions[i]`-th.
-    fn finish_over(
-        &mut self,
-        rows: StreamId,
-        positions: &[usize],
-        output: &[Scalar],
-        plan: &Plan,
-    ) -> Result<StreamId, PlanError> {
+    fn finish_over(&mut self, rows: StreamId, positions: &[usize], output: &[Scalar], plan: &Plan) -> Result<StreamId, PlanError> {
         let source = self.schema(rows)?;
-        let columns =
-            output.iter().map(|scalar| moved(scalar, positions, &source)).collect::<Result<Vec<_>, _>>()?;
+        let columns = output.iter().map(|scalar| moved(scalar, positions, &source)).collect::<Result<Vec<_>, _>>()?;
         self.map(rows, columns, Arc::clone(plan.schema()))
     }
 }
@@ -333,17 +268,12 @@ fn ascending(columns: impl Iterator<Item = usize>) -> Vec<usize> {
 /// The expression over columns that stand at other places now: old position `positions[i]` is the new column `i`.
 fn moved(scalar: &Scalar, positions: &[usize], schema: &SchemaRef) -> Result<Scalar, PlanError> {
     use datafusion_common::tree_node::{Transformed, TreeNode};
-    let place =
-        |expr: Arc<dyn PhysicalExpr>| {
-            let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
-            let found = positions.iter().position(|position| *position == column.index());
-            let index = found.ok_or_else(|| {
-                datafusion_common::DataFusionError::Internal(format!("column {column} is not gathered"))
-            })?;
-            Ok(Transformed::yes(
-                Arc::new(Column::new(schema.field(index).name(), index)) as Arc<dyn PhysicalExpr>
-            ))
-        };
+    let place = |expr: Arc<dyn PhysicalExpr>| {
+        let Some(column) = expr.downcast_ref::<Column>() else { return Ok(Transformed::no(expr)) };
+        let found = positions.iter().position(|position| *position == column.index());
+        let index = found.ok_or_else(|| datafusion_common::DataFusionError::Internal(format!("column {column} is not gathered")))?;
+        Ok(Transformed::yes(Arc::new(Column::new(schema.field(index).name(), index)) as Arc<dyn PhysicalExpr>))
+    };
     let expr = Arc::clone(scalar.expr()).transform_up(place)?.data;
     Ok(Scalar::new(expr, schema)?)
 }
@@ -355,8 +285,6 @@ fn numbered(left: &Schema, right: &Schema) -> Schema {
 }
 
 fn renamed(schema: &Schema, start: usize) -> Schema {
-    let field = |(index, field): (usize, &arrow_schema::FieldRef)| {
-        field.as_ref().clone().with_name(format!("c{}", start + index))
-    };
+    let field = |(index, field): (usize, &arrow_schema::FieldRef)| field.as_ref().clone().with_name(format!("c{}", start + index));
     Schema::new(schema.fields().iter().enumerate().map(field).collect::<Vec<_>>())
 }

@@ -15,11 +15,7 @@ use crate::{Plan, PlanError, RelationId};
 
 impl Builder<'_> {
     /// The stream of one of the relations.
-    pub(crate) fn lower_fixpoint(
-        &mut self,
-        recursion: &Arc<Recursion>,
-        index: usize,
-    ) -> Result<StreamId, PlanError> {
+    pub(crate) fn lower_fixpoint(&mut self, recursion: &Arc<Recursion>, index: usize) -> Result<StreamId, PlanError> {
         if self.is_nested() {
             let reason = "a recursion inside another one must not read the outer relation";
             return Err(PlanError::Invalid(reason.into()));
@@ -47,8 +43,7 @@ impl Builder<'_> {
     }
 
     fn subcircuit(&self, recursion: &Recursion, closed: &[&Plan]) -> Result<Subcircuit, PlanError> {
-        let mut subcircuit =
-            Subcircuit::new("recursive", "the recursive relation").with_limit(recursion.limit);
+        let mut subcircuit = Subcircuit::new("recursive", "the recursive relation").with_limit(recursion.limit);
         let mut memo = Memo::default();
         for plan in closed {
             let import = subcircuit.import(Arc::clone(plan.schema()))?;
@@ -74,8 +69,7 @@ fn build_bodies(
     relations: &HashMap<RelationId, StreamId>,
     recursion: &Recursion,
 ) -> Result<Vec<StreamId>, PlanError> {
-    let mut inside =
-        Builder { scope: subcircuit, memo, added: Vec::new(), tables, relations: Some(relations.clone()) };
+    let mut inside = Builder { scope: subcircuit, memo, added: Vec::new(), tables, relations: Some(relations.clone()) };
     let body = |(_, plan): &(RelationId, Plan)| {
         let stream = inside.lower(plan)?;
         if recursion.distinct { inside.distinct(stream) } else { Ok(stream) }

@@ -47,10 +47,7 @@ pub struct RelationId(u64);
 pub type Observer = Arc<tailrace_operators::InspectFn>;
 
 /// What a node does.
-#[expect(
-    missing_docs,
-    reason = "each variant says what it does with its fields, whose names say what they are"
-)]
+#[expect(missing_docs, reason = "each variant says what it does with its fields, whose names say what they are")]
 pub enum PlanKind {
     /// A table of the database.
     Table(String),
@@ -140,8 +137,8 @@ impl Plan {
     pub(crate) fn renamed(&self, names: &[String]) -> Self {
         let renamed = |(field, name): (&FieldRef, &String)| field.as_ref().clone().with_name(name);
         let fields: Vec<Field> = self.0.schema.fields().iter().zip(names).map(renamed).collect();
-        let node = Node { kind: Arc::clone(&self.0.kind), schema: Arc::new(Schema::new(fields)), fingerprint: self.0.fingerprint.clone() };
-        Self(Arc::new(node))
+        let (kind, fingerprint) = (Arc::clone(&self.0.kind), self.0.fingerprint.clone());
+        Self(Arc::new(Node { kind, schema: Arc::new(Schema::new(fields)), fingerprint }))
     }
 
     /// What the root does.
@@ -162,22 +159,17 @@ impl Plan {
     /// The inputs of the root; for a recursive relation the bodies of all relations.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self.kind() {
-            PlanKind::Fixpoint { recursion, .. } => {
-                recursion.relations.iter().map(|(_, body)| body).collect()
-            }
+            PlanKind::Fixpoint { recursion, .. } => recursion.relations.iter().map(|(_, body)| body).collect(),
             kind => inputs_of(kind),
         }
     }
 
     /// The recursive relations that the plan reads without binding them.
     pub fn free_relations(&self) -> Vec<RelationId> {
-        let mut free: Vec<RelationId> =
-            self.inputs().iter().flat_map(|input| input.free_relations()).collect();
+        let mut free: Vec<RelationId> = self.inputs().iter().flat_map(|input| input.free_relations()).collect();
         match self.kind() {
             PlanKind::Relation(id) => free.push(*id),
-            PlanKind::Fixpoint { recursion, .. } => {
-                free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id))
-            }
+            PlanKind::Fixpoint { recursion, .. } => free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id)),
             _ => {}
         }
         free.sort_unstable();
@@ -187,8 +179,7 @@ impl Plan {
 
     /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
     pub fn depends_on_history(&self) -> bool {
-        let own =
-            matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
+        let own = matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
         own || self.inputs().iter().any(|input| input.depends_on_history())
     }
 }
@@ -222,11 +213,7 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Inspect { observer, .. } => write!(text, "inspect {:p}", Arc::as_ptr(observer)),
         PlanKind::Fixpoint { recursion, index } => write!(text, "fixpoint {index} {}", recursion.fingerprint),
     };
-    let types: Vec<String> = schema
-        .fields()
-        .iter()
-        .map(|field| format!("{}:{}", field.data_type(), field.is_nullable()))
-        .collect();
+    let types: Vec<String> = schema.fields().iter().map(|field| format!("{}:{}", field.data_type(), field.is_nullable())).collect();
     let _ = write!(text, " [{}]", types.join(","));
     for input in inputs_of(kind) {
         let _ = write!(text, " ({})", input.fingerprint());
@@ -236,9 +223,7 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     match kind {
-        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => {
-            Vec::new()
-        }
+        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => Vec::new(),
         PlanKind::Filter { input, .. }
         | PlanKind::Project { input, .. }
         | PlanKind::Unnest { input, .. }

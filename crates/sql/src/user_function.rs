@@ -8,21 +8,17 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, FieldRef};
 use datafusion_common::{DataFusionError, Result};
-use datafusion_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion_expr::{ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use tailrace_trace::external_array;
 
 /// Any error that a function of the user may raise.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The function itself: arrays in external form and the number of rows.
-pub type ArrayFunction =
-    Arc<dyn Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, BoxError> + Send + Sync>;
+pub type ArrayFunction = Arc<dyn Fn(&[ArrayRef], usize) -> std::result::Result<ArrayRef, BoxError> + Send + Sync>;
 
 /// A function over whole rows: gives output rows and, for each, the input row that it comes from.
-pub type RowFunction =
-    Arc<dyn Fn(&RecordBatch) -> std::result::Result<(RecordBatch, UInt32Array), BoxError> + Send + Sync>;
+pub type RowFunction = Arc<dyn Fn(&RecordBatch) -> std::result::Result<(RecordBatch, UInt32Array), BoxError> + Send + Sync>;
 
 /// A function of the user with its declared result.
 #[derive(Clone)]
@@ -39,8 +35,7 @@ pub struct UserFunction {
 
 /// A call of the function.
 pub fn user_function(function: UserFunction, args: Vec<Expr>) -> Expr {
-    let implementation =
-        Implementation { signature: Signature::any(args.len(), Volatility::Immutable), function };
+    let implementation = Implementation { signature: Signature::any(args.len(), Volatility::Immutable), function };
     Arc::new(ScalarUDF::new_from_impl(implementation)).call(args)
 }
 
@@ -83,17 +78,11 @@ impl Implementation {
             return wrong(format!("function '{name}' returned {} values for {rows} rows", result.len()));
         }
         if result.data_type() != &self.function.returns {
-            return wrong(format!(
-                "function '{name}' returned {}, declared is {}",
-                result.data_type(),
-                self.function.returns
-            ));
+            return wrong(format!("function '{name}' returned {}, declared is {}", result.data_type(), self.function.returns));
         }
         if !self.function.nullable && result.null_count() > 0 {
             let row = (0..rows).find(|row| result.is_null(*row)).unwrap_or(0);
-            return wrong(format!(
-                "function '{name}' returned NULL for row {row}, but its result is declared NOT NULL"
-            ));
+            return wrong(format!("function '{name}' returned NULL for row {row}, but its result is declared NOT NULL"));
         }
         Ok(())
     }

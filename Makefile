@@ -28,6 +28,9 @@ CARGO_TEST ?= --workspace --exclude tailrace-benches
 PYTEST ?= -n auto
 MINUTES ?= 10
 BENCH ?=
+# The random tests append here how many steps they took; at the end of `make test` the sum is shown and judged.
+STEPS := $(CURDIR)/.random-steps
+export TAILRACE_STEPS TAILRACE_STEPS_AT_LEAST
 
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 BUILD_REQUIREMENTS := requirements/build.txt requirements/constraints.txt
@@ -43,15 +46,18 @@ demo: require .venv/extension-dev ## set up everything, build, and run a small l
 	$(PY) -m tailrace demo
 
 .PHONY: test
-test: require test-rust test-python ## set up everything and run all tests, Rust and Python
+test: require ## set up everything and run all tests, Rust and Python
+	@rm -f $(STEPS)
+	$(MAKE) --no-print-directory test-rust TAILRACE_STEPS=$(STEPS)
+	$(MAKE) --no-print-directory test-python TAILRACE_STEPS=$(STEPS) TAILRACE_STEPS_AT_LEAST=100000
 
 .PHONY: test-rust
 test-rust: | require ## the Rust tests alone (laws, oracles, tidy)
 	$(CARGO) test $(CARGO_TEST)
 
 .PHONY: test-python
-test-python: .venv/dev .venv/extension-dev ## the Python tests alone (oracles against DuckDB, types, documents)
-	$(PY) -m pytest tests/python $(PYTEST)
+test-python: .venv/dev .venv/extension-dev ## the Python tests alone (oracles against DuckDB, types, documents, the bench harness)
+	$(PY) -m pytest tests/python benches/tests $(PYTEST)
 
 .PHONY: lint
 lint: .venv/dev .venv/extension-dev ## formatting, clippy, ruff, mypy, pyright, stubtest; changes nothing
@@ -89,7 +95,7 @@ wheel: require .venv/build ## a release wheel in dist/ for Python 3.10 and newer
 .PHONY: clean
 clean: ## remove the virtual environment, the built extension and Rust build output
 	$(CARGO) clean
-	rm -rf .venv dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .random-steps
 	rm -f python/tailrace/*.so python/tailrace/*.pyd
 
 .PHONY: require

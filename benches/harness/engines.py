@@ -39,7 +39,7 @@ class Engine:
         return importlib.metadata.version(self.name)
 
 
-_OWN: Final = ("growth", "memory", "import", "create_view")
+_OWN: Final = ("merge", "growth", "memory", "import", "create_view")
 
 ENGINES: Final = {
     engine.name: engine

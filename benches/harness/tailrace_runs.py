@@ -105,6 +105,12 @@ def _run_sort(settings: Settings) -> Measurement:
     return Measurement(our_consolidate_seconds(settings.events))
 
 
+def _run_merge(settings: Settings) -> Measurement:
+    """Two indexed batches of that many rows each; the rate counts the rows of both."""
+    seconds = _tailrace.bench_merge(settings.events)
+    return Measurement(seconds, details={"rows_per_second": 2 * settings.events / seconds})
+
+
 def _run_growth(settings: Settings) -> Measurement:
     """The same change against ten and a hundred times the state; the headline is the worst tenfold step."""
     found = [_churn_at(rows, settings) for rows in _STATES]
@@ -159,6 +165,7 @@ RUNS: Final[dict[str, Run]] = {
     "join3": _run_join3,
     "closure": _run_closure,
     "sort": _run_sort,
+    "merge": _run_merge,
     "growth": _run_growth,
     "memory": _run_memory,
     "import": _run_import,

@@ -59,8 +59,8 @@ def _ours(name: str, scale: float = 1.0) -> Callable[[Mapping[str, Mapping[str, 
     return lambda engines: float(engines[OURS][name]) * scale
 
 
-def _detail(name: str) -> Callable[[Mapping[str, Mapping[str, Any]]], float]:
-    return lambda engines: float(engines[OURS]["details"][name])
+def _detail(name: str, scale: float = 1.0) -> Callable[[Mapping[str, Mapping[str, Any]]], float]:
+    return lambda engines: float(engines[OURS]["details"][name]) * scale
 
 
 TARGETS: Final = (
@@ -73,6 +73,9 @@ TARGETS: Final = (
         "closure: DuckDB's recompute against our step", "closure", _ratio("duckdb", OURS), 100.0, False, "x"
     ),
     Target("consolidate and index against Polars' sort", "sort", _ratio(OURS, "polars"), 1.5, True, "x"),
+    Target(
+        "merge of two indexed batches", "merge", _detail("rows_per_second", 1e-6), 60.0, False, "M rows/s"
+    ),
     Target("growth: a step against 10x the state", "growth", _detail("worst_tenfold_factor"), 1.3, True, "x"),
     Target("memory: an (i64, i64) row", "memory", _detail("integer_pair_bytes"), 32.0, True, "bytes"),
     Target(

@@ -1,6 +1,7 @@
 """The harness itself: the generator keeps its promises, the graph is what it claims, a wrong answer is found.
 
-Run from `benches/`: `python -m pytest tests`. The engines' agreement is checked by every run of the harness.
+Run from `benches/`: `python -m pytest tests`; `make test` does so. All engines are compared by every run of the harness;
+here it is our own programs alone, on a small input, so that none of them can break unseen.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from harness import duckdb_peer, nexmark, workloads
+from harness import duckdb_peer, nexmark, tailrace_runs, workloads
 from harness.agreement import difference
 from harness.contract import Settings, spread
+from harness.engines import BENCHES
 from harness.nexmark import write_arrow
 from harness.targets import verdicts
 
@@ -75,6 +77,25 @@ def test_a_wrong_answer_is_found(tmp_path: Path) -> None:
 def test_percentiles_are_values_that_occurred() -> None:
     found = spread([float(i) for i in range(1, 101)], None, 0.0)
     assert (found.seconds, found.p99_seconds) == (50.0, 99.0)
+
+
+@pytest.mark.parametrize("bench", sorted(tailrace_runs.ANSWERS))
+def test_our_program_and_the_oracle_agree(bench: str, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, events=3_000, batches=3, chains=2, depth=40)
+    paths = [tmp_path / "ours.arrow", tmp_path / "oracle.arrow"]
+    for engine, path in zip((tailrace_runs, duckdb_peer), paths, strict=True):
+        write_arrow(engine.ANSWERS[bench](settings), path)
+    assert difference(paths[1], paths[0]) == (0, 0)
+
+
+@pytest.mark.parametrize("bench", ["q18", "sort", "merge", "memory", "create_view"])
+def test_our_runs_measure_something(bench: str, tmp_path: Path) -> None:
+    found = tailrace_runs.RUNS[bench](Settings(data=tmp_path, events=2_000, repeats=1))
+    assert found.seconds > 0
+
+
+def test_every_benchmark_of_ours_has_a_run() -> None:
+    assert set(BENCHES) == set(tailrace_runs.RUNS)
 
 
 def test_a_target_is_judged_only_with_all_its_figures() -> None:

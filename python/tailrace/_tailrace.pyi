@@ -36,6 +36,7 @@ __all__ = [
     "WeightOverflowError",
     "__version__",
     "bench_consolidate",
+    "bench_merge",
 ]
 
 class Error(Exception): ...
@@ -189,7 +190,7 @@ class Plan:
     def relation(fields: Sequence[tuple[str, Type, bool]]) -> Plan:
         """A recursive relation, to be used in the bodies that are given to `fixpoint`."""
     @staticmethod
-    def fixpoint(relations: Sequence[tuple[Plan, Plan]], limit: int = 10_000) -> list[Plan]:
+    def fixpoint(name: str, relations: Sequence[tuple[Plan, Plan]], limit: int = 10_000) -> list[Plan]:
         """Mutually recursive relations (placeholder, body): each is the least fixed point of distinct(body). Returns one plan per relation."""
     def explain(self) -> str: ...
 
@@ -244,7 +245,7 @@ class Database:
         Operations: insert, upsert, update (key and some columns), delete (keys or whole rows), weighted (a column `_weight`). Data: anything with `__arrow_c_stream__` or
         `__arrow_c_array__`, a dict of columns, a list of dicts, or a list of objects with the columns as attributes; for delete also a list of keys (scalars or tuples).
         """
-    def snapshot(self, view_or_table: str) -> ArrowTable: ...
+    def snapshot(self, view_or_table: str, weighted: bool = False) -> ArrowTable: ...
     def graph(self, format: str) -> str:
         """`format`: mermaid or dot."""
     def metrics(self) -> ArrowTable:
@@ -254,3 +255,6 @@ class Database:
 
 def bench_consolidate(rows: int) -> float:
     """Seconds to consolidate and index that many unsorted (i64, i64) rows, best of five."""
+
+def bench_merge(rows: int) -> float:
+    """Seconds to merge two indexed batches of that many (i64, i64) rows each, best of five."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from ._tailrace import ArrowTable, Step
+from .arrow import read_table
 from .errors import PlanError, UnknownViewError, did_you_mean, listed
 from .row import Row
 
@@ -101,9 +102,7 @@ class ViewChange(Generic[T]):
     @cached_property
     def delta(self) -> pa.Table:
         """The changes as an Arrow table: the view's columns, and `_weight`, how many of the row came or went."""
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        return pa.table(self._native)
+        return read_table(self._native)
 
     @cached_property
     def rows(self) -> list[tuple[T, int]]:

@@ -12,6 +12,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._tailrace import Database as NativeDatabase
+from ._tailrace import Plan
+from .arrow import read_table
 from .batch import Batch, TableRef
 from .changes import Changes
 from .data import Data, native_data, native_keys
@@ -63,7 +65,8 @@ class Database:
 
     def __init__(self) -> None:
         self._native: NativeDatabase | None = NativeDatabase()
-        self._tables: dict[str, Table[Any]] = {}
+        # Not the tables themselves: they know their database, and a circle would keep its memory until Python looks for circles.
+        self._tables: dict[str, tuple[Plan, type[Row]]] = {}
         self._views: dict[str, View[Any]] = {}
 
     def __enter__(self) -> Database:
@@ -118,10 +121,7 @@ class Database:
         """
         if isinstance(row, str):
             return self._table(row)
-        layout = row.__tailrace__
-        found = self._made(name or layout.table, row)
-        self._tables[found.name] = found
-        return found
+        return self._made(name or row.__tailrace__.table, row)
 
     def execute(self, sql: str, params: Sequence[object] | None = None) -> Result:
         """Run SQL: definitions, changes and queries, several if separated by semicolons.
@@ -218,9 +218,7 @@ class Database:
 
     def metrics(self) -> pa.Table:
         """One row per operator: rows in and out, time, size of its state."""
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        return pa.table(self.native.metrics())
+        return read_table(self.native.metrics())
 
     def __repr__(self) -> str:
         if self._native is None:
@@ -241,36 +239,38 @@ class Database:
 
     def _made(self, name: str, row: type[T]) -> Table[T]:
         known = self._tables.get(name)
-        if known is not None and known.row is not row:
+        if known is not None and known[1] is not row:
             raise SchemaError(
-                f"Table {name!r} has rows of {known.row.__name__} already, not of {row.__name__}: "
+                f"Table {name!r} has rows of {known[1].__name__} already, not of {row.__name__}: "
                 "give another name with db.table(Row, name=...)."
             )
         plan = self.native.create_table(name, row.__tailrace__.native_fields, row.__tailrace__.key)
-        return known or Table(self, name, plan, row)
+        self._tables[name] = (plan, row)
+        return Table(self, name, plan, row)
 
     def _table(self, table: TableRef[Any]) -> Table[Any]:
         self.native  # noqa: B018 (a closed database says so first)
         if isinstance(table, Table):
             return table
         name = table if isinstance(table, str) else table.__tailrace__.table
-        found = self._tables.get(name) or self._of_class(table) or self._of_sql(name)
+        found = name if name in self._tables else self._of_class(table) or self._of_sql(name)
         if found is None:
             raise UnknownTableError(_unknown("Table", "tables", name, dict.fromkeys(self.tables)))
-        return found
+        return Table(self, found, *self._tables[found])
 
-    def _of_sql(self, name: str) -> Table[Any] | None:
+    def _of_sql(self, name: str) -> str | None:
         """A table that SQL made."""
         native = self.native
         if name not in native.tables():
             return None
         row = row_class(name, native.table_schema(name), native.table_key(name))
-        self._tables[name] = Table(self, name, native.table(name), row)
-        return self._tables[name]
+        self._tables[name] = (native.table(name), row)
+        return name
 
-    def _of_class(self, table: str | type[Row]) -> Table[Any] | None:
+    def _of_class(self, table: str | type[Row]) -> str | None:
         """By its row class, or the name of it: the class is what a program's author sees."""
-        return next((t for t in self._tables.values() if table in (t.row, t.row.__name__)), None)
+        known = self._tables.copy().items()
+        return next((name for name, (_, row) in known if table in (row, row.__name__)), None)
 
     def _operation(self, operation: str, table: TableRef[Any], data: object) -> tuple[str, str, object]:
         found = self._table(table)

@@ -72,8 +72,9 @@ def fixpoint(rows: Sequence[type[Row]], body: Callable[..., Any], limit: int) ->
     steps = [Stream(Plan.relation(_fields(row)), row) for row in rows]
     bodies = body(*steps)
     _check(rows, bodies)
+    name = "the recursion of " + ", ".join(row.__name__ for row in rows)
     pairs = [(step.plan, found.plan) for step, found in zip(steps, bodies, strict=True)]
-    return [Stream(plan, row) for plan, row in zip(Plan.fixpoint(pairs, limit), rows, strict=True)]
+    return [Stream(plan, row) for plan, row in zip(Plan.fixpoint(name, pairs, limit), rows, strict=True)]
 
 
 def _fields(row: type[Row]) -> list[tuple[str, Any, bool]]:

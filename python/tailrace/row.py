@@ -36,6 +36,7 @@ else:
 RowT = TypeVar("RowT", bound="Row")
 
 _KEY, _TYPE = "tailrace.key", "tailrace.type"
+_WEIGHT = "_weight"
 
 
 def key(*, default: Any = dataclasses.MISSING, type: TypeSpec | None = None) -> Any:
@@ -108,6 +109,10 @@ class Layout:
         self.row = row
         self.table = table
         self.fields = dataclasses.fields(row)  # type: ignore[arg-type]
+        if _WEIGHT in self.names:
+            raise SchemaError(
+                f"{row.__name__} cannot have a column {_WEIGHT!r}: it is the name of the weight in changes."
+            )
         self._names = module_names
         # Classes inside a function may name each other; what cannot be resolved yet is tried again at the first use.
         self._hints = _hints(row, {**module_names, **local_names})

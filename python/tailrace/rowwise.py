@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from ._tailrace import Plan
+from .arrow import ArrowStream, read_table
 from .errors import PlanError, UdfError
 from .row import Row
 from .symbols import is_symbolic
@@ -30,9 +31,7 @@ def arrow_callback(function: Callable[[Any], object]) -> Callable[[object], None
     """A callback that gets its changes as a pyarrow table."""
 
     def call(changes: object) -> None:
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        function(pa.table(changes))
+        function(read_table(cast("ArrowStream", changes)))
 
     return call
 

@@ -303,6 +303,12 @@ class Stream(Generic[T]):
         partition = shape(partition_by, scope, row).symbols if partition_by is not None else []
         return Over(self, [symbol.expr for symbol in partition], native_order(order_by, scope, row))
 
+    def window(
+        self, *, partition_by: Callable[[T], object] | None = None, order_by: Callable[[T], object]
+    ) -> Over[T]:
+        """Another name of `over`, for those who look for windows under that word."""
+        return self.over(partition_by=partition_by, order_by=order_by)
+
     def integrate(self) -> Stream[T]:
         """The running sum of all changes so far, as a change of its own in every step."""
         return Stream(self.plan.integrate(), self.row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ._tailrace import Plan
+from .arrow import read_table
 from .batch import Batch
 from .changes import Changes
 from .data import Data
@@ -44,11 +45,9 @@ class Table(Stream[T]):
         """Remove rows by key, or as whole rows from a table without key."""
         return self._database.apply(Batch().delete(self, keys_or_rows))
 
-    def snapshot(self) -> pa.Table:
-        """The rows of the table now, as an Arrow table."""
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        return pa.table(self._database.native.snapshot(self.name))
+    def snapshot(self, *, weighted: bool = False) -> pa.Table:
+        """The rows of the table now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`."""
+        return read_table(self._database.native.snapshot(self.name, weighted))
 
     def rows(self) -> list[T]:
         """The rows of the table now, as objects of its row class.

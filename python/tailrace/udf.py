@@ -57,7 +57,8 @@ def udf(function: Callable[..., Any] | None = None, /, *, returns: Any = None) -
     ...     return pc.multiply(price, 2)
     >>> dear = bids.filter(lambda b: doubled(b.price) > 100.0)
 
-    Where the annotation cannot say it, give the type: `@tr.udf(returns=float)`.
+    Where the annotation cannot say it, give the type: `@tr.udf(returns=float)`. A result that may be NULL although no
+    argument is says so: `tr.Array[float | None]`.
     """
     if function is None:
         return lambda found: _udf(found, data_type(returns, None, "tr.udf"))
@@ -73,7 +74,9 @@ def _udf(function: Callable[..., Any], returns: DataType) -> Callable[..., Any]:
         symbols = [as_symbol(arg) for arg in args]
         if not symbols:
             raise PlanError(f"{name} is called without arguments: a user function takes at least one column.")
-        expr = Expr.udf(name, over_arrays, [symbol.expr for symbol in symbols], returns.native, True)
+        expr = Expr.udf(
+            name, over_arrays, [symbol.expr for symbol in symbols], returns.native, returns.nullable
+        )
         return symbolic_value(make(expr, returns, merge(symbols)))
 
     return call

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._tailrace import Database as NativeDatabase
+from .arrow import read_table
 from .row import Row
 
 if TYPE_CHECKING:
@@ -24,16 +25,14 @@ class View(Generic[T]):
         self.name = name
         self.row = row
 
-    def snapshot(self) -> pa.Table:
-        """The rows of the view now, as an Arrow table.
+    def snapshot(self, *, weighted: bool = False) -> pa.Table:
+        """The rows of the view now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`.
 
         >>> dear = db.create_view("dear", bids.filter(lambda b: b.price > 100.0))
         >>> dear.snapshot().num_rows
         1
         """
-        import pyarrow as pa  # noqa: PLC0415 (costs more import time than all the rest)
-
-        return pa.table(self._database.snapshot(self.name))
+        return read_table(self._database.snapshot(self.name, weighted))
 
     def rows(self) -> list[T]:
         """The rows of the view now, as objects of its row class.

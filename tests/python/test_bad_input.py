@@ -107,6 +107,33 @@ BAD: dict[str, tuple[Callable[[World], object], type[Exception], tuple[str, ...]
         tr.NotNullError,
         ("id", "0"),
     ),
+    "a column twice in Arrow": (
+        lambda w: w.db.insert(
+            w.bids, pa.table([[2], [7], [1.0], [2.0]], ["id", "auction", "price", "price"])
+        ),
+        tr.ColumnError,
+        ("price", "twice", "bid"),
+    ),
+    "weights in an insert": (
+        lambda w: w.db.insert(w.bids, {**GOOD, "id": 2, "_weight": 1}),
+        tr.ColumnError,
+        ("_weight", "weighted", "insert", "bid"),
+    ),
+    "weights in an upsert of Arrow": (
+        lambda w: w.db.upsert(w.bids, TABLE.append_column("_weight", pa.array([1, -1]))),
+        tr.ColumnError,
+        ("_weight", "weighted", "upsert", "bid"),
+    ),
+    "weights in an update": (
+        lambda w: w.db.update(w.bids, [{"id": 1, "price": 2.0, "_weight": 1}]),
+        tr.ColumnError,
+        ("_weight", "weighted", "update", "bid"),
+    ),
+    "weights in a delete": (
+        lambda w: w.db.delete(w.ticks, pa.table({"n": [1], "_weight": [-1]})),
+        tr.ColumnError,
+        ("_weight", "weighted", "delete", "tick"),
+    ),
     "a duplicate key": (
         lambda w: w.db.insert(w.bids, [{**GOOD, "id": 2}, GOOD]),
         tr.DuplicateKeyError,
@@ -212,6 +239,10 @@ UDFS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "gives another type": (lambda array: pc.cast(array, pa.string()), ("broken",)),
     "gives no array": (lambda array: 3, ("broken", "int")),
     "gives None": (lambda array: None, ("broken", "NoneType")),
+    "gives a NULL that it did not declare": (
+        lambda array: pa.nulls(len(array), pa.float64()),
+        ("broken", "row 0", "NOT NULL"),
+    ),
 }
 
 
@@ -303,3 +334,34 @@ def test_all_errors_are_tailrace_errors() -> None:
     found = [getattr(tr, name) for name in tr.__all__ if name.endswith("Error")]
     assert len(found) > 15
     assert all(issubclass(error, tr.Error) for error in found)
+
+
+def test_an_evaluation_error_names_view_operator_and_the_values_of_the_row(world: World) -> None:
+    ratios = world.bids.map(lambda b: Tick(n=1000 // (b.auction - 8)))
+    world.db.create_view("ratios", ratios)
+    with pytest.raises(tr.EvaluationError) as error:
+        world.db.insert(world.bids, [{**GOOD, "id": i, "auction": i} for i in range(2, 12)])
+    message = str(error.value)
+    for word in ("view ratios", "map", "zero", "auction=8"):
+        assert word in message
+    assert world.totals.rows() == [Total(auction=7, total=10.0)]
+
+
+def test_weights_that_overflow_name_table_row_and_weight(world: World) -> None:
+    for weights in ([2**62, 2**62], [2**63 - 1, -(2**63) + 1]):
+        rows = [{"n": n, "_weight": weight} for n, weight in enumerate(weights)]
+        with pytest.raises(tr.WeightOverflowError) as error:
+            world.db.apply(tr.Batch().weighted(world.ticks, rows))
+        message = str(error.value)
+        assert "'tick'" in message
+        assert "(n=" in message
+        assert str(max(map(abs, weights))) in message
+    world.unchanged()
+
+
+def test_weights_that_overflow_in_a_view_name_it(world: World) -> None:
+    many = world.ticks.cross_join(world.ticks, lambda a, b: Tick(n=a.n + b.n))
+    world.db.create_view("many", many)
+    with pytest.raises(tr.WeightOverflowError, match=r"view many: join.*overflow"):
+        world.db.apply(tr.Batch().weighted(world.ticks, [{"n": 1, "_weight": 2**40}]))
+    assert world.ticks.rows() == []

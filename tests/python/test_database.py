@@ -117,6 +117,31 @@ def test_writes_by_key(db: tr.Database) -> None:
     assert view.rows() == []
 
 
+def test_an_update_changes_only_what_each_row_gives(db: tr.Database) -> None:
+    bids = db.table(Bid)
+    db.insert(bids, [ONE, {"id": 2, "auction": 8, "price": 20.0, "note": "two"}])
+    changes = db.update(bids, [{"id": 1, "price": 11.0}, {"id": 2, "note": "new"}])
+    assert changes.version == 2
+    assert bids.rows() == [
+        Bid(id=1, auction=7, price=11.0, note=None),
+        Bid(id=2, auction=8, price=20.0, note="new"),
+    ]
+    # Rows of one key follow each other, and a NULL that is given is NULL.
+    db.update(bids, [{"id": 2, "price": 1.0, "note": None}, {"id": 2, "auction": 9}, {"id": 2, "price": 2.0}])
+    assert bids.rows()[1] == Bid(id=2, auction=9, price=2.0, note=None)
+    with pytest.raises(tr.NotNullError, match=r"price.*row 1"):
+        db.update(bids, [{"id": 1, "note": "x"}, {"id": 2, "price": None}])
+    with pytest.raises(tr.KeyNotFoundError, match=r"row 1.*id=9"):
+        db.update(bids, [{"id": 1, "note": "x"}, {"id": 9, "price": 1.0}])
+
+
+def test_a_delete_compares_only_what_each_row_gives(db: tr.Database) -> None:
+    bids = db.table(Bid)
+    db.insert(bids, [ONE, {"id": 2, "auction": 8, "price": 20.0, "note": "two"}])
+    db.delete(bids, [{"id": 1}, {"id": 2, "note": "two"}])
+    assert bids.rows() == []
+
+
 def test_the_methods_of_a_table_are_steps_too(db: tr.Database) -> None:
     bids = db.table(Bid)
     assert bids.insert([ONE]).version == 1

@@ -177,3 +177,10 @@ def test_every_type_goes_in_and_comes_out(db: tr.Database) -> None:
     assert table.rows() == view.rows()
     db.delete(table, [1])
     assert view.rows() == given[1:]
+
+
+def test_the_weight_is_no_column() -> None:
+    with pytest.raises(tr.SchemaError, match=r"Weighty cannot have a column '_weight'"):
+
+        class Weighty(tr.Row):
+            _weight: int

@@ -127,3 +127,69 @@ def _pairs(points: tr.Stream[Point]) -> tr.Stream[Total]:
     """A join that takes a while: every point with all others of its x."""
     paired = points.join(points, lambda a: a.x, lambda b: b.x, lambda a, b: Total(x=a.x, n=b.id))
     return paired.group_by(lambda t: t.x).aggregate(lambda k, g: Total(x=k, n=g.count()))
+
+
+@pytest.mark.parametrize("where", ["udf", "inspect", "map_rows"])
+def test_closing_from_inside_a_function_is_refused(db: tr.Database, where: str) -> None:
+    points = db.table(Point)
+
+    def close() -> None:
+        with pytest.raises(tr.PlanError, match="from inside"):
+            db.close()
+
+    @tr.udf
+    def closing(x: tr.Array[int]) -> tr.Array[int]:
+        close()
+        return x
+
+    def row(point: Point) -> Point:
+        close()
+        return point
+
+    streams = {
+        "udf": lambda: points.map(lambda p: Point(id=p.id, x=closing(p.x))),
+        "inspect": lambda: points.inspect(lambda _changes: close()),
+        "map_rows": lambda: points.map_rows(row),
+    }
+    view = db.create_view("v", streams[where]())
+    db.insert(points, {"id": 1, "x": 2})
+    assert view.rows() == [Point(id=1, x=2)]
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_exception_that_is_no_error_leaves_a_function_as_it_is(
+    db: tr.Database, raised: type[BaseException]
+) -> None:
+    points = db.table(Point)
+
+    @tr.udf
+    def leaving(x: tr.Array[int]) -> tr.Array[int]:
+        raise raised("enough")
+
+    view = db.create_view("v", points.map(lambda p: Point(id=p.id, x=leaving(p.x))))
+    with pytest.raises(raised, match="enough"):
+        db.insert(points, {"id": 1, "x": 2})
+    assert points.rows() == view.rows() == []
+
+
+def test_views_are_made_while_another_thread_writes(db: tr.Database) -> None:
+    points = db.table(Point)
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for key in range(100_000):
+                if done.is_set():
+                    return
+                db.insert(points, {"id": key, "x": key})
+        except BaseException as error:
+            failures.append(error)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for number in range(200):
+        db.create_view(f"v{number}", points.filter(lambda p, n=number: p.x == n))  # type: ignore[misc]
+    done.set()
+    writer.join()
+    assert not failures

@@ -13,6 +13,7 @@ mod links;
 mod lints;
 mod names;
 mod operator_docs;
+mod random_tests;
 mod sizes;
 mod tree;
 mod unsafe_code;

@@ -69,4 +69,4 @@ macro_rules! total_lattice {
 
 pub(crate) use total_lattice;
 
-total_lattice!((), u32, u64, i64);
+total_lattice!((), i32, u32, u64, i64);

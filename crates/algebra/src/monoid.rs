@@ -38,6 +38,12 @@ pub trait Monoid: Clone + Default + PartialEq {
         *self == Self::zero()
     }
 
+    /// The sum, for a caller who knows that it can be represented, as a kernel does that has checked the [mass](crate::weight::mass) of a column
+    /// once: machine integers then add in one instruction. A sum that cannot be represented gives some value, and no panic.
+    fn bounded_plus(&self, other: &Self) -> Self {
+        self.checked_plus(other).unwrap_or_default()
+    }
+
     /// Adds in place. On `None` the value is unchanged.
     fn accumulate(&mut self, other: &Self) -> Option<()> {
         *self = self.checked_plus(other)?;
@@ -102,6 +108,11 @@ macro_rules! integer_ring {
         impl Monoid for $integer {
             fn checked_plus(&self, other: &Self) -> Option<Self> {
                 self.checked_add(*other)
+            }
+
+            #[inline]
+            fn bounded_plus(&self, other: &Self) -> Self {
+                self.wrapping_add(*other)
             }
         }
 

@@ -44,7 +44,7 @@ fn merge_tree(terms: &[Term], cuts: &mut impl Iterator<Item = usize>) -> ExactSu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(1000)))]
 
     #[test]
     fn prop_any_order_gives_the_same_bytes((terms, shuffled) in terms().prop_flat_map(|t| (Just(t.clone()), Just(t).prop_shuffle()))) {

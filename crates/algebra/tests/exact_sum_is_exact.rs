@@ -20,7 +20,7 @@ fn products_of(terms: &[(f64, f64, i64)]) -> ExactSum {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(2000)))]
 
     #[test]
     fn prop_sum_is_the_true_sum_rounded(terms in prop::collection::vec((finite(), weight()), 0..12)) {

@@ -39,7 +39,7 @@ fn any_f32() -> impl Strategy<Value = f32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5000))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(5000)))]
 
     #[test]
     fn prop_order_key_keeps_the_order(a in any_f64(), b in any_f64()) {

@@ -85,7 +85,7 @@ fn wide() -> impl Strategy<Value = i128> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(1000)))]
 
     #[test]
     fn prop_i64_is_a_ring(a in weight(), b in weight(), c in weight(), w in weight()) {

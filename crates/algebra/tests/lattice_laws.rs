@@ -57,7 +57,7 @@ fn covered(times: &[Time]) -> Vec<Time> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(1000)))]
 
     #[test]
     fn prop_steps_are_a_lattice(a in 0_u64..9, b in 0_u64..9, c in 0_u64..9) {

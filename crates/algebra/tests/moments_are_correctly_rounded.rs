@@ -72,7 +72,7 @@ fn defined(pairs: &[(f64, f64, i64)], ddof: i128) -> (Big, Big) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(600)))]
 
     #[test]
     fn prop_covariance_is_the_defined_one_rounded(pairs in pairs(finite(), finite()), ddof in 0_u32..3) {

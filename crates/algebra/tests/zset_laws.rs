@@ -42,7 +42,7 @@ fn counted<T: Ord + Clone>(rows: &[T]) -> ZSet<T> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(500)))]
 
     #[test]
     fn prop_no_row_has_weight_zero(a in zset(), b in zset()) {

@@ -3,7 +3,7 @@
 //! **Promise.** [`Scope::queue_next`] moves the clock to the earliest later iteration at which some node has work, and queues
 //! exactly the nodes that have work then. `None` is the fixed point.
 
-use tailrace_algebra::Iteration;
+use tailrace_algebra::{Antichain, Iteration, Lattice};
 
 use crate::context::Moment;
 use crate::node::Node;
@@ -50,12 +50,17 @@ impl Scope {
     /// Finds the next iteration with work and queues the nodes that have it. An operator that names an iteration in the past
     /// is asked at once, which cannot be wrong.
     pub(crate) fn queue_next(&mut self, now: Moment) -> Option<Iteration> {
-        let soonest = now.iteration.next()?;
-        let work = |node: &Node| Some(node.operation.operator().next_work(now)?.max(soonest));
-        let next = self.live().filter_map(work).min()?;
+        let soonest = Moment { iteration: now.iteration.next()?, ..now }.time();
+        let work = |node: &Node| {
+            let iteration = node.operation.operator().next_work(now)?;
+            Some(Moment { iteration, ..now }.time().join(&soonest))
+        };
+        // Within a step times are totally ordered, so that the frontier of the work has one element or none.
+        let pending: Antichain<_> = self.live().filter_map(work).collect();
+        let next = *pending.elements().first()?;
         let Scope { nodes, frontier, .. } = self;
         let due = nodes.iter().flatten().filter(|node| work(node) == Some(next));
         due.for_each(|node| frontier.push(node.id.index()));
-        Some(next)
+        Some(next.inner)
     }
 }

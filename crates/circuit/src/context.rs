@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use tailrace_algebra::{Iteration, Step};
+use tailrace_algebra::{Iteration, Product, Step};
 
 use crate::error::OperatorError;
 
@@ -55,6 +55,11 @@ impl Moment {
     /// A moment of the outermost scope.
     pub fn at_step(step: Step) -> Self {
         Moment { step, ..Moment::default() }
+    }
+
+    /// The time of a nested scope: later steps at earlier iterations are neither before nor after.
+    pub fn time(self) -> Product<Step, Iteration> {
+        Product::new(self.step, self.iteration)
     }
 
     /// The first moment of a scope nested in the one this moment belongs to.

@@ -17,8 +17,8 @@
 //!
 //! # Evaluating once
 //! `fresh` gives the same operator with empty state. Evaluated once on the whole contents of its inputs it must give the
-//! whole content of its output, because `D(op(I(x)))` at the first step is `op(x)`. This is how views are filled and how
-//! ad-hoc queries run. An operator for which this is not so (delay, integrate) overrides [`Operator::integral`].
+//! whole content of its output, because `D(op(I(x)))` at the first step is `op(x)`. This is how views are filled. An
+//! operator for which this is not so (delay, integrate) overrides [`Operator::integral`].
 //!
 //! Operators are `Send` but not `Sync`: a worker owns its circuit.
 

@@ -88,6 +88,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
         #[test]
         fn oracle_frontier_is_an_ordered_set(moves in proptest::collection::vec((0usize..300_000, 0u8..4), 0..200)) {
             let mut frontier = Frontier::default();

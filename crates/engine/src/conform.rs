@@ -1,25 +1,41 @@
 //! Conforming: rows as they come are matched to a table's columns by name, cast where nothing can be lost, and checked.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow_buffer::ScalarBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
 use tailrace_sql::PlanError;
-use tailrace_trace::{TraceError, external_type, normal_array, normal_type};
+use tailrace_trace::{RowComparator, TraceError, external_type, normal_array, normal_type};
 
-use crate::EngineError;
 use crate::table::Table;
+use crate::{EngineError, Operation, OperationKind};
 
 /// The column that carries the weight of raw changes.
 pub(crate) const WEIGHT: &str = "_weight";
 
 impl Table {
-    /// All columns of the layout; those that are not given have their default, or are NULL where they may be.
+    /// Refuses rows that no operation of this kind can read: a weight where none is looked at, or two columns of one name.
+    pub(crate) fn check_columns(&self, kind: OperationKind, rows: &RecordBatch) -> Result<(), EngineError> {
+        let mut seen = HashSet::new();
+        for field in rows.schema_ref().fields() {
+            if !seen.insert(field.name()) {
+                let (table, column) = (self.name.clone(), field.name().clone());
+                return Err(EngineError::RepeatedColumn { table, column, given: names(rows) });
+            }
+        }
+        if kind != OperationKind::Weighted && seen.contains(&WEIGHT.to_owned()) {
+            return Err(EngineError::StrayWeight { table: self.name.clone(), operation: kind.name() });
+        }
+        Ok(())
+    }
+
+    /// All columns of the layout; those that are not given are NULL where they may be.
     pub(crate) fn whole_rows(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
         self.refuse_unknown(rows)?;
         self.order.iter().map(|column| self.column_or_null(rows, *column)).collect()
@@ -28,13 +44,24 @@ impl Table {
     /// The key columns.
     pub(crate) fn keys(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
         self.refuse_unknown(rows)?;
-        self.key.iter().map(|column| self.given(rows, *column)?.ok_or_else(|| self.missing(rows, *column))).collect()
+        self.key
+            .iter()
+            .map(|column| self.given(rows, *column)?.ok_or_else(|| self.missing(rows, *column)))
+            .collect()
     }
 
     /// The columns of the layout that are given, None for the others.
-    pub(crate) fn some_columns(&self, rows: &RecordBatch) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+    pub(crate) fn some_columns(&self, operation: &Operation) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+        let rows = &operation.rows;
         self.refuse_unknown(rows)?;
-        self.order.iter().map(|column| self.given(rows, *column)).collect()
+        let column = |column: &usize| {
+            let field = self.schema.field(*column);
+            let Some(given) = rows.column_by_name(field.name()) else { return Ok(None) };
+            let array = self.typed(given, field)?;
+            self.check_nulls(&array, field, operation.omits(field.name()))?;
+            Ok(Some(array))
+        };
+        self.order.iter().map(column).collect()
     }
 
     /// The column of weights.
@@ -42,7 +69,11 @@ impl Table {
         let field = Field::new(WEIGHT, DataType::Int64, false);
         let Some(column) = rows.column_by_name(WEIGHT) else {
             let given = names(rows);
-            return Err(EngineError::MissingColumn { table: self.name.clone(), column: WEIGHT.to_owned(), given });
+            return Err(EngineError::MissingColumn {
+                table: self.name.clone(),
+                column: WEIGHT.to_owned(),
+                given,
+            });
         };
         Ok(self.conform(column, &field)?.as_primitive::<Int64Type>().values().clone())
     }
@@ -84,60 +115,119 @@ impl Table {
 
     /// The column in the field's type, without NULLs if the field has none.
     fn conform(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
+        let array = self.typed(array, field)?;
+        self.check_nulls(&array, field, None)?;
+        Ok(array)
+    }
+
+    /// NULL may not stand in a field that has none, unless the row does not give the field at all.
+    fn check_nulls(
+        &self,
+        array: &ArrayRef,
+        field: &Field,
+        omitted: Option<&BooleanBuffer>,
+    ) -> Result<(), EngineError> {
+        if field.is_nullable() || array.null_count() == 0 {
+            return Ok(());
+        }
+        let given = |row: &usize| omitted.is_none_or(|omitted| !omitted.value(*row));
+        match (0..array.len()).find(|row| array.is_null(*row) && given(row)) {
+            Some(row) => {
+                let (table, column) = (self.name.clone(), field.name().clone());
+                Err(EngineError::NotNull { table, column, row })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The column in the field's type.
+    fn typed(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
         let normal = normal_type(array.data_type());
         let array = if normal.equals_datatype(field.data_type()) {
             normal_array(array)?
         } else if lossless(&normal, field.data_type()) {
-            self.cast(array, field)?
+            self.cast(&normal_array(array)?, field)?
         } else {
             return Err(self.wrong_type(field, external_type(&normal).to_string(), None));
         };
-        if !field.is_nullable() && array.null_count() > 0 {
-            let row = (0..array.len()).find(|row| array.is_null(*row)).unwrap_or(0);
-            return Err(EngineError::NotNull { table: self.name.clone(), column: field.name().clone(), row });
-        }
         // The nullability of nested fields may differ from the declared one; the data does not.
-        Ok(if array.data_type() == field.data_type() { array } else { arrow_cast::cast(&array, field.data_type()).map_err(TraceError::from)? })
+        Ok(if array.data_type() == field.data_type() {
+            array
+        } else {
+            arrow_cast::cast(&array, field.data_type()).map_err(TraceError::from)?
+        })
     }
 
+    /// The column in another type. A value is kept only if the way back leads to it again: nothing is cut off, rounded or lost inside a list.
     fn cast(&self, array: &ArrayRef, field: &Field) -> Result<ArrayRef, EngineError> {
-        let safe = CastOptions { safe: true, ..CastOptions::default() };
-        let cast = cast_with_options(array, field.data_type(), &safe).map_err(TraceError::from)?;
-        if cast.null_count() > array.null_count() {
-            let row = (0..array.len()).find(|row| cast.is_null(*row) && array.is_valid(*row)).unwrap_or(0);
+        let cast = checked_cast(array, field.data_type())?;
+        if let Some(row) = first_change(array, &cast)? {
             let value = array_value_to_string(array, row).map_err(TraceError::from)?;
-            return Err(self.wrong_type(field, format!("{value}, which does not fit"), Some(row)));
+            let found = format!("{value} ({}), which does not fit", external_type(array.data_type()));
+            return Err(self.wrong_type(field, found, Some(row)));
         }
         Ok(normal_array(&cast)?)
     }
 
     fn wrong_type(&self, field: &Field, found: String, row: Option<usize>) -> EngineError {
         let expected = external_type(field.data_type()).to_string();
-        EngineError::ColumnType { table: self.name.clone(), column: field.name().clone(), expected, found, row }
+        EngineError::ColumnType {
+            table: self.name.clone(),
+            column: field.name().clone(),
+            expected,
+            found,
+            row,
+        }
     }
 }
 
 /// Whether values of one type may stand for values of another, each value checked: numbers of other widths, times of other units, never text for a number.
 fn lossless(from: &DataType, to: &DataType) -> bool {
-    use DataType::{Date32, Date64, Decimal128, Decimal256, Duration, FixedSizeBinary, List, Null, Struct, Time32, Time64, Timestamp};
-    let exact = |data_type: &DataType| data_type.is_integer() || matches!(data_type, Decimal128(..) | Decimal256(..));
+    use DataType::{
+        Date32, Date64, Decimal128, Decimal256, Duration, FixedSizeBinary, List, Null, Struct, Time32,
+        Time64, Timestamp,
+    };
+    let exact =
+        |data_type: &DataType| data_type.is_integer() || matches!(data_type, Decimal128(..) | Decimal256(..));
     match (from, to) {
         (Null, _) => true,
         (from, to) if from.is_integer() && to.is_numeric() => true,
         (from, to) if exact(from) && exact(to) => true,
         (from, to) if from.is_floating() && to.is_floating() => true,
         (Timestamp(_, a), Timestamp(_, b)) => a.is_some() == b.is_some(),
-        (Date32 | Date64, Date32 | Date64) | (Time32(_) | Time64(_), Time32(_) | Time64(_)) | (Duration(_), Duration(_)) => true,
+        (Date32 | Date64, Date32 | Date64)
+        | (Time32(_) | Time64(_), Time32(_) | Time64(_))
+        | (Duration(_), Duration(_)) => true,
         (DataType::BinaryView, FixedSizeBinary(_)) | (FixedSizeBinary(_), DataType::BinaryView) => true,
-        (List(a), List(b)) => a.data_type().equals_datatype(b.data_type()) || lossless(a.data_type(), b.data_type()),
+        (List(a), List(b)) => {
+            a.data_type().equals_datatype(b.data_type()) || lossless(a.data_type(), b.data_type())
+        }
         (Struct(a), Struct(b)) => {
             let fits = |(x, y): (&Arc<Field>, &Arc<Field>)| {
-                x.name() == y.name() && (x.data_type().equals_datatype(y.data_type()) || lossless(x.data_type(), y.data_type()))
+                x.name() == y.name()
+                    && (x.data_type().equals_datatype(y.data_type())
+                        || lossless(x.data_type(), y.data_type()))
             };
             a.len() == b.len() && a.iter().zip(b.iter()).all(fits)
         }
         _ => false,
     }
+}
+
+/// A cast that gives NULL for a value that cannot be cast.
+fn checked_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, TraceError> {
+    let safe = CastOptions { safe: true, ..CastOptions::default() };
+    Ok(cast_with_options(array, to, &safe)?)
+}
+
+/// The first row whose value a cast has changed.
+fn first_change(array: &ArrayRef, cast: &ArrayRef) -> Result<Option<usize>, TraceError> {
+    if array.data_type() == &DataType::Null {
+        return Ok(None);
+    }
+    let back = checked_cast(cast, array.data_type())?;
+    let comparator = RowComparator::try_new(std::slice::from_ref(array), std::slice::from_ref(&back))?;
+    Ok((0..array.len()).find(|row| comparator.compare(*row, *row).is_ne()))
 }
 
 fn names(rows: &RecordBatch) -> Vec<String> {

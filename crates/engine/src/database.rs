@@ -3,16 +3,17 @@
 //! Every call either does all of its work or leaves the database as it was. A view that is made while there is data is filled from the current state. The rows of a
 //! view are kept only after somebody has asked for them: its changes need no copy of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::{Schema, SchemaRef};
-use tailrace_circuit::{Circuit, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
+use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
 use tailrace_operators::TableSource;
 use tailrace_sql::{Lowered, Lowering, Plan, PlanKind};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
 
+use crate::conform::WEIGHT;
 use crate::fold::Fold;
 use crate::table::{Table, kept_layout};
 use crate::view::View;
@@ -70,13 +71,17 @@ impl Database {
     /// Creates a table, or gives the one of that name if it has the same columns and key. Without a key it is a bag of rows.
     pub fn create_table(&mut self, name: &str, schema: &Schema, key: &[String]) -> Result<Plan, EngineError> {
         let schema = normal_schema(schema);
-        let key = key.iter().map(|column| key_position(name, &schema, column)).collect::<Result<Vec<_>, _>>()?;
+        check_names("table", name, &schema)?;
+        let key =
+            key.iter().map(|column| key_position(name, &schema, column)).collect::<Result<Vec<_>, _>>()?;
         self.check_free(name, &schema, &key)?;
         if !self.tables.contains_key(name) {
             let (layout, order) = kept_layout(&schema, &key)?;
             let source = TableSource::new(Arc::clone(&layout), order.clone());
             let stream = self.circuit.add_source(Box::new(source), Arc::clone(&schema))?;
-            self.tables.insert(name.to_owned(), Table { name: name.to_owned(), schema, key, layout, order, stream, defaults: HashMap::new() });
+            let name = name.to_owned();
+            let defaults = HashMap::new();
+            self.tables.insert(name.clone(), Table { name, schema, key, layout, order, stream, defaults });
         }
         self.table(name)
     }
@@ -99,7 +104,12 @@ impl Database {
     /// Removes a table that no view reads.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
         let stream = self.known_table(name)?.stream;
-        let views: Vec<String> = self.views.iter().filter(|(_, view)| reads(&view.plan, name)).map(|(view, _)| view.clone()).collect();
+        let views: Vec<String> = self
+            .views
+            .iter()
+            .filter(|(_, view)| reads(&view.plan, name))
+            .map(|(view, _)| view.clone())
+            .collect();
         if !views.is_empty() {
             return Err(EngineError::InUse { name: name.to_owned(), views });
         }
@@ -115,17 +125,27 @@ impl Database {
             let kind = if self.views.contains_key(name) { "view" } else { "table" };
             return Err(EngineError::Exists { name: name.to_owned(), kind, detail: String::new() });
         }
-        let tables: HashMap<String, StreamId> = self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        check_names("view", name, plan.schema())?;
+        let tables: HashMap<String, StreamId> =
+            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
         let lowered = self.lowering.lower(&mut self.circuit, &tables, &plan)?;
-        let content = if plan.depends_on_history() { Some(self.lowering.materialise(&mut self.circuit, lowered.stream)?) } else { None };
+        let content = if plan.depends_on_history() {
+            Some(self.lowering.materialise(&mut self.circuit, lowered.stream)?)
+        } else {
+            None
+        };
         let stream = lowered.stream;
         self.circuit.watch(stream)?;
-        let added: Vec<NodeId> = lowered.added.iter().chain(content.iter().flat_map(|content| &content.added)).copied().collect();
+        let added: Vec<NodeId> =
+            lowered.added.iter().chain(content.iter().flat_map(|content| &content.added)).copied().collect();
         let content = content.map(|content| content.stream);
         if let Err(error) = self.fill(&added, content) {
             self.circuit.unwatch(stream)?;
             self.discard(&added);
-            return Err(error);
+            return Err(match error {
+                EngineError::Step(source) => EngineError::StepOf { views: vec![name.to_owned()], source },
+                other => other,
+            });
         }
         self.views.insert(name.to_owned(), View { plan, key, stream, content });
         Ok(())
@@ -172,7 +192,7 @@ impl Database {
     /// Applies all operations as one atomic step.
     pub fn apply(&mut self, operations: &[Operation]) -> Result<StepChanges, EngineError> {
         let inputs = self.fold(operations)?;
-        let mut output = self.circuit.step(inputs)?;
+        let mut output = self.circuit.step(inputs).map_err(|error| self.on_the_way(error))?;
         self.version += 1;
         let mut changes = Vec::new();
         for (name, view) in &self.views {
@@ -234,8 +254,24 @@ impl Database {
         match format {
             "mermaid" => Ok(self.circuit.to_mermaid(options)),
             "dot" => Ok(self.circuit.to_dot(options)),
-            other => Err(EngineError::Unsupported(format!("graph format '{other}' does not exist. Formats: mermaid, dot"))),
+            other => Err(EngineError::Unsupported(format!(
+                "graph format '{other}' does not exist. Formats: mermaid, dot"
+            ))),
         }
+    }
+
+    /// The error with the views that read the node which failed.
+    fn on_the_way(&self, source: CircuitError) -> EngineError {
+        let (mut reached, mut pending) = (BTreeSet::new(), vec![source.node]);
+        while let Some(node) = pending.pop() {
+            if reached.insert(node) {
+                pending.extend(self.circuit.view(node).iter().flat_map(|node| node.readers()));
+            }
+        }
+        let reads = |view: &View| reached.contains(&view.stream.node());
+        let views: Vec<String> =
+            self.views.iter().filter(|(_, view)| reads(view)).map(|(name, _)| name.clone()).collect();
+        if views.is_empty() { source.into() } else { EngineError::StepOf { views, source } }
     }
 
     /// The change of every touched table.
@@ -250,7 +286,7 @@ impl Database {
                     folds.len() - 1
                 }
             };
-            folds[place].1.apply(operation.kind, &operation.rows)?;
+            folds[place].1.apply(operation)?;
         }
         let mut inputs = Vec::with_capacity(folds.len());
         for (table, fold) in folds {
@@ -305,15 +341,21 @@ impl Database {
     }
 
     pub(crate) fn known_table(&self, name: &str) -> Result<&Table, EngineError> {
-        self.tables.get(name).ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })
+        self.tables
+            .get(name)
+            .ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })
     }
 
     fn known_view(&self, name: &str) -> Result<&View, EngineError> {
-        self.views.get(name).ok_or_else(|| EngineError::UnknownView { name: name.to_owned(), choices: self.views() })
+        self.views
+            .get(name)
+            .ok_or_else(|| EngineError::UnknownView { name: name.to_owned(), choices: self.views() })
     }
 
     fn check_free(&self, name: &str, schema: &SchemaRef, key: &[usize]) -> Result<(), EngineError> {
-        let taken = |kind, detail: &str| Err(EngineError::Exists { name: name.to_owned(), kind, detail: detail.to_owned() });
+        let taken = |kind, detail: &str| {
+            Err(EngineError::Exists { name: name.to_owned(), kind, detail: detail.to_owned() })
+        };
         if self.views.contains_key(name) {
             return taken("view", "");
         }
@@ -325,14 +367,27 @@ impl Database {
     }
 }
 
+/// Changes have a column for the weight, so that a table or view cannot.
+fn check_names(kind: &'static str, name: &str, schema: &SchemaRef) -> Result<(), EngineError> {
+    match schema.index_of(WEIGHT) {
+        Ok(_) => Err(EngineError::ReservedColumn { kind, name: name.to_owned(), column: WEIGHT.to_owned() }),
+        Err(_) => Ok(()),
+    }
+}
+
 fn key_position(table: &str, schema: &SchemaRef, column: &str) -> Result<usize, EngineError> {
     let choices = || schema.fields().iter().map(|field| field.name().clone()).collect();
-    let unknown = |_| EngineError::UnknownColumn { table: table.to_owned(), column: column.to_owned(), choices: choices() };
+    let unknown = |_| EngineError::UnknownColumn {
+        table: table.to_owned(),
+        column: column.to_owned(),
+        choices: choices(),
+    };
     schema.index_of(column).map_err(unknown)
 }
 
 fn reads(plan: &Plan, table: &str) -> bool {
-    matches!(plan.kind(), PlanKind::Table(name) if name == table) || plan.inputs().iter().any(|input| reads(input, table))
+    matches!(plan.kind(), PlanKind::Table(name) if name == table)
+        || plan.inputs().iter().any(|input| reads(input, table))
 }
 
 /// The rows of an index with their columns in the order of `schema`. The index holds all columns, cheap ones first.

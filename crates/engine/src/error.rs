@@ -62,6 +62,36 @@ pub enum EngineError {
         /// What was given.
         given: Vec<String>,
     },
+    /// Two columns of one name.
+    #[error("column '{column}' is given twice for table '{table}'; given: {}", list(given))]
+    RepeatedColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What was given.
+        given: Vec<String>,
+    },
+    /// Weights where they mean nothing.
+    #[error(
+        "the {operation} into table '{table}' has a column '_weight', which only weighted changes have: use `weighted` for them, or leave the column out"
+    )]
+    StrayWeight {
+        /// The table.
+        table: String,
+        /// insert, upsert, update, delete.
+        operation: &'static str,
+    },
+    /// A column of a table or view with a name that means something else.
+    #[error("{kind} '{name}' cannot have a column '{column}': it is the name of the weight in changes")]
+    ReservedColumn {
+        /// Table or view.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// The column.
+        column: String,
+    },
     /// A column of another type.
     #[error("column '{column}' of table '{table}' has type {expected}, got {found}{}", at(*row))]
     ColumnType {
@@ -87,7 +117,9 @@ pub enum EngineError {
         row: usize,
     },
     /// A key that is there already.
-    #[error("table '{table}': row {row} of the insert has key {key}, which exists already; use upsert to replace it")]
+    #[error(
+        "table '{table}': row {row} of the insert has key {key}, which exists already; use upsert to replace it"
+    )]
     DuplicateKey {
         /// The table.
         table: String,
@@ -120,6 +152,18 @@ pub enum EngineError {
         /// What must hold.
         rule: &'static str,
     },
+    /// Weights whose sum could leave its range.
+    #[error(
+        "table '{table}': weights overflow: row {row} is to change by {weight}, and the absolute weights of one table must sum to less than 2^63"
+    )]
+    WeightOverflow {
+        /// The table.
+        table: String,
+        /// The row with the largest weight.
+        row: String,
+        /// Its weight.
+        weight: i64,
+    },
     /// An operation that this table does not offer.
     #[error("{0}")]
     Unsupported(String),
@@ -132,6 +176,14 @@ pub enum EngineError {
     /// A step that failed.
     #[error(transparent)]
     Step(#[from] CircuitError),
+    /// A step that failed on the way to these views.
+    #[error("view {}: {source}", list(views))]
+    StepOf {
+        /// The views that read what failed.
+        views: Vec<String>,
+        /// What failed.
+        source: CircuitError,
+    },
     /// The graph refused a change.
     #[error(transparent)]
     Graph(#[from] GraphError),

@@ -1,6 +1,7 @@
 //! One operation of a batch: what to do with which rows of which table.
 
 use arrow_array::RecordBatch;
+use arrow_buffer::BooleanBuffer;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,9 @@ impl OperationKind {
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Insert, Self::Upsert, Self::Update, Self::Delete, Self::Weighted].into_iter().find(|kind| kind.name() == name)
+        [Self::Insert, Self::Upsert, Self::Update, Self::Delete, Self::Weighted]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }
 
@@ -44,4 +47,19 @@ pub struct Operation {
     pub table: String,
     /// The rows, columns found by name.
     pub rows: RecordBatch,
+    /// Columns that only some of the rows give, by name, with a bit set for each row that does not. To an update such a column stays as it
+    /// is, to a delete it does not matter, and for a new row it is NULL.
+    pub omitted: Vec<(String, BooleanBuffer)>,
+}
+
+impl Operation {
+    /// An operation whose rows give all columns that there are.
+    pub fn new(kind: OperationKind, table: impl Into<String>, rows: RecordBatch) -> Self {
+        Self { kind, table: table.into(), rows, omitted: Vec::new() }
+    }
+
+    /// The rows that do not give a column.
+    pub(crate) fn omits(&self, column: &str) -> Option<&BooleanBuffer> {
+        self.omitted.iter().find(|(name, _)| name == column).map(|(_, rows)| rows)
+    }
 }

@@ -269,7 +269,7 @@ impl Database {
 }
 
 fn operation(table: &str, kind: OperationKind, rows: RecordBatch) -> Operation {
-    Operation { table: table.to_owned(), kind, rows }
+    Operation::new(kind, table, rows)
 }
 
 /// Rows under the names of a table's columns, with their weights as a column.

@@ -29,7 +29,10 @@ pub(crate) struct Table {
 }
 
 /// How rows of such a table are kept: the layout and the position of each of its columns.
-pub(crate) fn kept_layout(schema: &SchemaRef, key: &[usize]) -> Result<(Arc<Layout>, Vec<usize>), TraceError> {
+pub(crate) fn kept_layout(
+    schema: &SchemaRef,
+    key: &[usize],
+) -> Result<(Arc<Layout>, Vec<usize>), TraceError> {
     let rest = (0..schema.fields().len()).filter(|column| !key.contains(column));
     let order: Vec<usize> = key.iter().copied().chain(rest).collect();
     let fields: Vec<FieldRef> = order.iter().map(|column| Arc::clone(&schema.fields()[*column])).collect();
@@ -65,7 +68,8 @@ impl Table {
         let options = FormatOptions::default().with_null("NULL");
         let mut parts = Vec::with_capacity(columns.len());
         for (field, column) in fields.zip(columns) {
-            let text = ArrayFormatter::try_new(column, &options).map_err(TraceError::from)?.value(row).to_string();
+            let text =
+                ArrayFormatter::try_new(column, &options).map_err(TraceError::from)?.value(row).to_string();
             parts.push(format!("{}={text}", field.name()));
         }
         Ok(format!("({})", parts.join(", ")))

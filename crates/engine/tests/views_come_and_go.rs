@@ -12,7 +12,8 @@ use tailrace_engine::{Database, EngineError, Operation, OperationKind};
 
 fn database() -> (Database, Plan) {
     let mut db = Database::new();
-    let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("x", DataType::Int64, true)]);
+    let schema =
+        Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("x", DataType::Int64, true)]);
     let plan = db.create_table("t", &schema, &["id".to_owned()]).unwrap();
     (db, plan)
 }
@@ -20,11 +21,21 @@ fn database() -> (Database, Plan) {
 fn upsert(rows: &[(i64, i64)]) -> Operation {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
     let xs: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.1)));
-    Operation { kind: OperationKind::Upsert, table: "t".into(), rows: RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap() }
+    Operation::new(
+        OperationKind::Upsert,
+        "t",
+        RecordBatch::try_from_iter(vec![("id", ids), ("x", xs)]).unwrap(),
+    )
 }
 
 fn count_by_x(plan: &Plan) -> Plan {
-    let count = AggregateExpr { function: "count".into(), args: vec![], distinct: false, filter: None, order: vec![] };
+    let count = AggregateExpr {
+        function: "count".into(),
+        args: vec![],
+        distinct: false,
+        filter: None,
+        order: vec![],
+    };
     plan.aggregate(&[("x".into(), col("x"))], &[("n".into(), count)]).unwrap()
 }
 
@@ -76,7 +87,10 @@ fn a_failing_step_leaves_tables_and_views_as_they_were() {
     for _ in 0..3 {
         let error = db.apply(&[upsert(&[(3, 1), (2, 0)])]).err().unwrap();
         assert!(error.to_string().to_lowercase().contains("divide by zero"), "{error}");
-        assert_eq!((pairs(&mut db, "t"), pairs(&mut db, "counts"), pairs(&mut db, "q"), db.version()), before);
+        assert_eq!(
+            (pairs(&mut db, "t"), pairs(&mut db, "counts"), pairs(&mut db, "q"), db.version()),
+            before
+        );
     }
     db.apply(&[upsert(&[(3, 1)])]).unwrap();
     assert_eq!(pairs(&mut db, "q"), vec![(1, 20), (2, 10), (3, 100)]);
@@ -106,8 +120,18 @@ fn a_filter_spares_the_rows_it_drops_from_a_later_conjunct() {
 #[test]
 fn arithmetic_overflow_is_an_error() {
     let (mut db, t) = database();
-    db.create_view("v", t.project(&[("id".into(), col("id")), ("y".into(), col("x") + lit(1i64))]).unwrap(), vec![]).unwrap();
-    db.create_view("w", t.project(&[("id".into(), col("id")), ("y".into(), Expr::Negative(Box::new(col("x"))))]).unwrap(), vec![]).unwrap();
+    db.create_view(
+        "v",
+        t.project(&[("id".into(), col("id")), ("y".into(), col("x") + lit(1i64))]).unwrap(),
+        vec![],
+    )
+    .unwrap();
+    db.create_view(
+        "w",
+        t.project(&[("id".into(), col("id")), ("y".into(), Expr::Negative(Box::new(col("x"))))]).unwrap(),
+        vec![],
+    )
+    .unwrap();
     assert!(db.apply(&[upsert(&[(1, i64::MAX)])]).is_err());
     assert!(db.apply(&[upsert(&[(1, i64::MIN)])]).is_err());
     db.apply(&[upsert(&[(1, 7)])]).unwrap();
@@ -117,7 +141,8 @@ fn arithmetic_overflow_is_an_error() {
 #[test]
 fn a_self_join_with_a_residual_keeps_rows_apart_by_their_key() {
     let (mut db, t) = database();
-    let side = |relation: &str, name: &str| Expr::Column(datafusion_common::Column::new(Some(relation), name));
+    let side =
+        |relation: &str, name: &str| Expr::Column(datafusion_common::Column::new(Some(relation), name));
     let residual = side("right", "id").gt(side("left", "id"));
     let output = [("x".to_owned(), side("left", "x")), ("other".to_owned(), side("left", "id") * lit(0i64))];
     let keys = [col("x")];
@@ -150,4 +175,61 @@ fn dropping_a_view_of_a_plain_table_keeps_the_table() {
     db.drop_view("all").unwrap();
     db.drop_table("t").unwrap();
     assert!(matches!(db.snapshot("t"), Err(EngineError::UnknownView { .. })));
+}
+
+#[test]
+fn the_weight_is_no_column_of_a_table_or_view() {
+    let (mut db, t) = database();
+    let weighty = Schema::new(vec![Field::new("_weight", DataType::Int64, false)]);
+    let error = db.create_table("w", &weighty, &[]).err().unwrap();
+    assert!(matches!(error, EngineError::ReservedColumn { kind: "table", .. }), "{error}");
+    let renamed = t.project(&[("_weight".to_owned(), col("x"))]).unwrap();
+    let error = db.create_view("w", renamed, vec![]).err().unwrap();
+    assert!(matches!(error, EngineError::ReservedColumn { kind: "view", .. }), "{error}");
+    assert!(db.views().is_empty() && db.tables() == ["t"]);
+}
+
+#[test]
+fn a_stream_of_another_table_of_the_same_name_is_refused_with_both() {
+    let (mut db, old) = database();
+    db.drop_table("t").unwrap();
+    let schema = |second: &str, data_type| {
+        Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new(second, data_type, true)])
+    };
+    for other in [schema("x", DataType::Utf8), schema("y", DataType::Int64)] {
+        let new = db.create_table("t", &other, &["id".to_owned()]).unwrap();
+        db.create_view("new", new, vec![]).unwrap();
+        let error = db.create_view("old", old.clone(), vec![]).err().unwrap().to_string();
+        let second = other.field(1);
+        assert!(error.contains("(id Int64 NOT NULL, x Int64)"), "{error}");
+        assert!(
+            error.contains(&format!("(id Int64 NOT NULL, {} {})", second.name(), second.data_type())),
+            "{error}"
+        );
+        assert_eq!(db.views(), ["new"]);
+        db.drop_view("new").unwrap();
+        db.drop_table("t").unwrap();
+    }
+}
+
+#[test]
+fn views_over_one_delay_have_each_their_own_history() {
+    let (mut db, t) = database();
+    let some = |plan: &Plan| plan.filter(&col("x").gt(lit(5_i64))).unwrap();
+    db.create_view("a", t.delay(), vec![]).unwrap();
+    db.create_view("b", some(&t.delay()), vec![]).unwrap();
+    db.apply(&[upsert(&[(1, 5), (2, 6)])]).unwrap();
+    assert!(pairs(&mut db, "a").is_empty() && pairs(&mut db, "b").is_empty());
+    db.create_view("c", t.delay().union_all(&[t.delay()]).unwrap(), vec![]).unwrap();
+    db.create_view("d", t.integrate(), vec![]).unwrap();
+    db.create_view("e", some(&t.integrate()), vec![]).unwrap();
+    db.apply(&[upsert(&[(3, 7)])]).unwrap();
+    assert_eq!(pairs(&mut db, "a"), vec![(1, 5), (2, 6)]);
+    assert_eq!(pairs(&mut db, "b"), vec![(2, 6)]);
+    let delays = |db: &Database| db.metrics().iter().filter(|node| node.operator == "delay").count();
+    assert_eq!(delays(&db), 3, "within one view a delay is built once");
+    for view in ["a", "b", "c", "d", "e"] {
+        db.drop_view(view).unwrap();
+    }
+    assert_eq!(db.metrics().len(), 1, "only the table is left");
 }

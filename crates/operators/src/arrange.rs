@@ -1,16 +1,21 @@
 //! Arrange: the index. Changes come in, sorted changes and the trace before them go out.
 //!
-//! **Computes** its input, ordered by key and then value. It is the only place where rows are kept for joins, distinct, aggregates and all
+//! # Computes
+//! Its input, ordered by key and then value. It is the only place where rows are kept for joins, distinct, aggregates and all
 //! others that look rows up; they share it, since what flows is immutable.
 //!
-//! **Delta rule.** Linear: `index(Δa)`. The trace that goes with it is `z^-1 I(a)`, so a reader has `a` before the step at hand and
+//! # Delta rule
+//! Linear: `index(Δa)`. The trace that goes with it is `z^-1 I(a)`, so a reader has `a` before the step at hand and
 //! makes `a` after it by adding the delta.
 //!
-//! **State kept**: the rows of `a` in the layout's columns.
+//! # State kept
+//! The rows of `a` in the layout's columns.
 //!
-//! **Cost per change**: sorting the change, plus its share of the merges (`O(log n)` per row over time).
+//! # Cost per change
+//! Sorting the change, plus its share of the merges (`O(log n)` per row over time).
 //!
-//! **Example.** Orders arranged by customer: `+(7, ann, 30)` comes out as `+(ann, 7, 30)` with all earlier orders behind it.
+//! # Example
+//! Orders arranged by customer: `+(7, ann, 30)` comes out as `+(ann, 7, 30)` with all earlier orders behind it.
 
 use std::sync::Arc;
 

@@ -1,15 +1,20 @@
 //! Collect: a sink that hands changes to the outside once they are committed.
 //!
-//! **Computes** nothing: what comes in waits for the commit and is then given to a callback, one batch per step, consolidated. A step that
+//! # Computes
+//! Nothing: what comes in waits for the commit and is then given to a callback, one batch per step, consolidated. A step that
 //! is rolled back is never seen.
 //!
-//! **Delta rule.** It has no output.
+//! # Delta rule
+//! It has no output.
 //!
-//! **State kept**: the change of the running step.
+//! # State kept
+//! The change of the running step.
 //!
-//! **Cost per change**: consolidating it, and the callback.
+//! # Cost per change
+//! Consolidating it, and the callback.
 //!
-//! **Example.** A subscription that sends `+(ann)` on to a socket.
+//! # Example
+//! A subscription that sends `+(ann)` on to a socket.
 
 use std::sync::Arc;
 

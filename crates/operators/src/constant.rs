@@ -1,14 +1,19 @@
 //! Constant: rows that are there from the first step on and never change.
 //!
-//! **Computes** a fixed Z-set.
+//! # Computes
+//! A fixed Z-set.
 //!
-//! **Delta rule.** The integral is the same at every step, so its difference is all rows at the first step and nothing after.
+//! # Delta rule
+//! The integral is the same at every step, so its difference is all rows at the first step and nothing after.
 //!
-//! **State kept**: one mark that the rows were sent.
+//! # State kept
+//! One mark that the rows were sent.
 //!
-//! **Cost per change**: none; it does not run again.
+//! # Cost per change
+//! None; it does not run again.
 //!
-//! **Example.** `VALUES (1), (2)` sends `+(1)` and `+(2)` once.
+//! # Example
+//! `VALUES (1), (2)` sends `+(1)` and `+(2)` once.
 
 use std::sync::Arc;
 

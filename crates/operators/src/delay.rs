@@ -1,15 +1,20 @@
 //! Delay: the stream one step later, `z^-1`.
 //!
-//! **Computes** `a[t-1]` at step `t`, and nothing at the first.
+//! # Computes
+//! `a[t-1]` at step `t`, and nothing at the first.
 //!
-//! **Delta rule.** Linear and time-invariant, so it is its own incremental form. It speaks whenever the step before had rows.
+//! # Delta rule
+//! Linear and time-invariant, so it is its own incremental form. It speaks whenever the step before had rows.
 //!
-//! **State kept**: what the last step sent.
+//! # State kept
+//! What the last step sent.
 //!
-//! **Cost per change**: sorting what came in, and once more what goes out. It belongs to the outermost clock; a loop is closed with the circuit's
+//! # Cost per change
+//! Sorting what came in, and once more what goes out. It belongs to the outermost clock; a loop is closed with the circuit's
 //! feedback, which delays without keeping an index.
 //!
-//! **Example.** `+(ann)` at the first step comes out at the second, even if nothing comes in then.
+//! # Example
+//! `+(ann)` at the first step comes out at the second, even if nothing comes in then.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};

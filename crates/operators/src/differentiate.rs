@@ -1,15 +1,21 @@
 //! Differentiate: from contents to changes.
 //!
-//! **Computes** `D(a)[t] = a[t] - a[t-1]`, with `a[-1] = 0`.
+//! # Computes
+//! `D(a)[t] = a[t] - a[t-1]`, with `a[-1] = 0`.
 //!
-//! **Delta rule.** Linear and time-invariant, so it is its own incremental form. It speaks whenever the step before had rows, since no rows now are
+//! # Delta rule
+//! Linear and time-invariant, so it is its own incremental form. It speaks whenever the step before had rows, since no rows now are
 //! a change then. `I(D(a)) = a`.
 //!
-//! **State kept**: what the last step sent.
+//! # State kept
+//! What the last step sent.
 //!
-//! **Cost per change**: the whole content, at every step; see [`Integrate`](crate::Integrate). It belongs to the outermost clock.
+//! # Cost per change
+//! What came now and what came last, which behind an [`Integrate`](crate::Integrate) is the whole content at every step. It belongs to the
+//! outermost clock.
 //!
-//! **Example.** `+(ann)` at the first step, `+(ann), +(bob)` at the second: the second gives `+(bob)`.
+//! # Example
+//! `+(ann)` at the first step, `+(ann), +(bob)` at the second: the second gives `+(bob)`.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};

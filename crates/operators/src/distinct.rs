@@ -1,15 +1,20 @@
 //! Distinct: each row once.
 //!
-//! **Computes** weight 1 for each row of positive weight and nothing for the others.
+//! # Computes
+//! Weight 1 for each row of positive weight and nothing for the others.
 //!
-//! **Delta rule.** For a row of the change with weight `w` before and `w'` after: `[w' > 0] - [w > 0]`. A row that is not in the change keeps its
+//! # Delta rule
+//! For a row of the change with weight `w` before and `w'` after: `[w' > 0] - [w > 0]`. A row that is not in the change keeps its
 //! weight and so its place in the output.
 //!
-//! **State kept**: none of its own; it reads the index of its input, whose key is the whole row.
+//! # State kept
+//! None of its own; it reads the index of its input, whose key is the whole row.
 //!
-//! **Cost per change**: one look-up per row of the change, `O(log n)`.
+//! # Cost per change
+//! One look-up per row of the change, `O(log n)`.
 //!
-//! **Example.** A second `+(ann)` gives nothing; the `-(ann)` that takes away the last one gives `-(ann)`.
+//! # Example
+//! A second `+(ann)` gives nothing; the `-(ann)` that takes away the last one gives `-(ann)`.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};

@@ -1,15 +1,20 @@
 //! Filter: the rows for which predicates hold.
 //!
-//! **Computes** `{r in a : p(r)}`; a predicate that is NULL does not hold. Of several predicates each sees only the rows that the ones
+//! # Computes
+//! `{r in a : p(r)}`; a predicate that is NULL does not hold. Of several predicates each sees only the rows that the ones
 //! before it left over, so `x <> 0` protects `10 / x > 1`.
 //!
-//! **Delta rule.** Linear: `filter(Δa)`. A row is kept or dropped for itself, whatever its weight.
+//! # Delta rule
+//! Linear: `filter(Δa)`. A row is kept or dropped for itself, whatever its weight.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: one evaluation of each predicate per row that reaches it, and a copy of the rows that stay if not all do.
+//! # Cost per change
+//! One evaluation of each predicate per row that reaches it, and a copy of the rows that stay if not all do.
 //!
-//! **Example.** `WHERE age > 30` passes `+(ann, 31)` and drops `-(bob, 12)`.
+//! # Example
+//! `WHERE age > 30` passes `+(ann, 31)` and drops `-(bob, 12)`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;

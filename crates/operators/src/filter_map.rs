@@ -1,14 +1,19 @@
 //! Filter and map in one pass: what most views begin with.
 //!
-//! **Computes** `{f(r) : r in a, p(r)}`, the same as [`Filter`](crate::Filter) and then [`Map`](crate::Map).
+//! # Computes
+//! `{f(r) : r in a, p(r)}`, the same as [`Filter`](crate::Filter) and then [`Map`](crate::Map).
 //!
-//! **Delta rule.** Linear, as both parts are: `map(filter(Δa))`.
+//! # Delta rule
+//! Linear, as both parts are: `map(filter(Δa))`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: that of its parts, but columns that no expression reads are not copied.
+//! # Cost per change
+//! That of its parts, but columns that no expression reads are not copied.
 //!
-//! **Example.** `SELECT name WHERE age > 30` turns `+(ann, 31)` into `+(ann)` and drops `+(bob, 12)`.
+//! # Example
+//! `SELECT name WHERE age > 30` turns `+(ann, 31)` into `+(ann)` and drops `+(bob, 12)`.
 
 use std::collections::HashSet;
 

@@ -1,17 +1,22 @@
 //! Inspect: somebody looks on.
 //!
-//! **Computes** its input. A callback sees each change, consolidated, when it is evaluated; an error of the callback fails the step.
+//! # Computes
+//! Its input. A callback sees each change, consolidated, when it is evaluated; an error of the callback fails the step.
 //!
-//! **Delta rule.** Linear: `Δa`.
+//! # Delta rule
+//! Linear: `Δa`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: consolidating it, and the callback.
+//! # Cost per change
+//! Consolidating it, and the callback.
 //!
 //! The callback sees a step that may still be rolled back by a later operator. It does not see recomputations: a fresh copy, as
-//! ad-hoc queries use it, is silent.
+//! new views are filled with it, is silent.
 //!
-//! **Example.** Print what reaches a view, to find out why a row is missing.
+//! # Example
+//! Print what reaches a view, to find out why a row is missing.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,16 +1,21 @@
 //! Integrate: from changes to contents.
 //!
-//! **Computes** `I(a)[t] = a[0] + ... + a[t]`: at each step the sum of all changes so far.
+//! # Computes
+//! `I(a)[t] = a[0] + ... + a[t]`: at each step the sum of all changes so far.
 //!
-//! **Delta rule.** Linear and time-invariant, so it is its own incremental form. It speaks at each step, changed or not, as long as the sum is not
+//! # Delta rule
+//! Linear and time-invariant, so it is its own incremental form. It speaks at each step, changed or not, as long as the sum is not
 //! zero. `D(I(a)) = a`.
 //!
-//! **State kept**: the sum.
+//! # State kept
+//! The sum.
 //!
-//! **Cost per change**: the whole content, at every step. It is meant for the edge of a circuit and for stating laws, not for its inside.
+//! # Cost per change
+//! The whole content, at every step. It is meant for the edge of a circuit and for stating laws, not for its inside.
 //! It belongs to the outermost clock.
 //!
-//! **Example.** `+(ann)` at the first step, `+(bob)` at the second: the second gives `+(ann), +(bob)`.
+//! # Example
+//! `+(ann)` at the first step, `+(bob)` at the second: the second gives `+(ann), +(bob)`.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};

@@ -1,16 +1,21 @@
 //! Join: pairs of rows with equal keys.
 //!
-//! **Computes** `{(l, r) : l in a, r in b, key(l) = key(r), p(l, r)}`, weights multiplied. A key with a NULL equals nothing, unless the join is one of
+//! # Computes
+//! `{(l, r) : l in a, r in b, key(l) = key(r), p(l, r)}`, weights multiplied. A key with a NULL equals nothing, unless the join is one of
 //! `IS NOT DISTINCT FROM`. With the empty key it is the cross join.
 //!
-//! **Delta rule.** Bilinear: `Δa ⋈ b' + a ⋈ Δb`, with `b' = b + Δb`, since `(a + Δa) ⋈ b' - a ⋈ b = Δa ⋈ b' + a ⋈ (b' - b)`. The residual `p` looks at
+//! # Delta rule
+//! Bilinear: `Δa ⋈ b' + a ⋈ Δb`, with `b' = b + Δb`, since `(a + Δa) ⋈ b' - a ⋈ b = Δa ⋈ b' + a ⋈ (b' - b)`. The residual `p` looks at
 //! one pair at a time, so it is a filter of the output, which is linear.
 //!
-//! **State kept**: none of its own; it reads the indexes of its inputs by the key.
+//! # State kept
+//! None of its own; it reads the indexes of its inputs by the key.
 //!
-//! **Cost per change**: finding each changed key in the other index, `O(log n)`, and its matches. The size of the inputs does not matter.
+//! # Cost per change
+//! Finding each changed key in the other index, `O(log n)`, and its matches. The size of the inputs does not matter.
 //!
-//! **Example.** Orders and customers by customer: `+(ann, 7)` on the left meets `(ann, Ulm)` on the right and gives `+(ann, 7, Ulm)`.
+//! # Example
+//! Orders and customers by customer: `+(ann, 7)` on the left meets `(ann, Ulm)` on the right and gives `+(ann, 7, Ulm)`.
 
 use std::iter::once;
 use std::sync::Arc;
@@ -95,7 +100,7 @@ impl Join {
         batches: impl Iterator<Item = &'a Arc<IndexedBatch>>,
         ctx: &Context<'_>,
     ) -> Result<Vec<ChangeBatch>, OperatorError> {
-        let mut pairs = Pairs::new(&self.spec, side, delta);
+        let mut pairs = Pairs::new(&self.spec, side, delta)?;
         if !delta.is_empty() {
             let starts = delta.runs()?;
             for batch in batches.filter(|batch| !batch.is_empty()) {

@@ -1,14 +1,19 @@
 //! Map: a new row for each row, by expressions.
 //!
-//! **Computes** `{f(r) : r in a}`; the weights of rows with equal images add up.
+//! # Computes
+//! `{f(r) : r in a}`; the weights of rows with equal images add up.
 //!
-//! **Delta rule.** Linear: `map(Δa)`. A row's image does not depend on other rows, and it takes the row's weight with it.
+//! # Delta rule
+//! Linear: `map(Δa)`. A row's image does not depend on other rows, and it takes the row's weight with it.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: one evaluation of each expression per row. A plain column costs nothing: it is shared.
+//! # Cost per change
+//! One evaluation of each expression per row. A plain column costs nothing: it is shared.
 //!
-//! **Example.** `SELECT name, age + 1` turns `+(ann, 31)` into `+(ann, 32)`.
+//! # Example
+//! `SELECT name, age + 1` turns `+(ann, 31)` into `+(ann, 32)`.
 
 use std::sync::Arc;
 

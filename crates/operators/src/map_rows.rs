@@ -1,18 +1,23 @@
 //! Map rows: a function of the user over whole batches of rows.
 //!
-//! **Computes** for each row of its input any number of rows, with its weight: what a batch function makes of it.
+//! # Computes
+//! For each row of its input any number of rows, with its weight: what a batch function makes of it.
 //!
-//! **Delta rule.** Linear, if the function is one: it must treat each row alone and always alike. Then a row that goes takes away what it
+//! # Delta rule
+//! Linear, if the function is one: it must treat each row alone and always alike. Then a row that goes takes away what it
 //! gave when it came.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: consolidating it, so that the function sees each row once, and one call.
+//! # Cost per change
+//! Consolidating it, so that the function sees each row once, and one call.
 //!
 //! The function gets rows in normal form and gives rows of any Arrow types that have the declared normal form, and for each the number of the input
 //! row that it came from. What it gives is checked: an error names what was expected and what was found.
 //!
-//! **Example.** A function that splits names gives `("ann", 0), ("smith", 0)` for the one input row `"ann smith"`.
+//! # Example
+//! A function that splits names gives `("ann", 0), ("smith", 0)` for the one input row `"ann smith"`.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,32 +1,36 @@
 //! Minus: the difference of two streams.
 //!
-//! **Computes** `a - b`; a row that `b` has more of than `a` gets a negative weight. `EXCEPT ALL` is this and then
+//! # Computes
+//! `a - b`; a row that `b` has more of than `a` gets a negative weight. `EXCEPT ALL` is this and then
 //! [`Positive`](crate::Positive).
 //!
-//! **Delta rule.** Linear in both together: `Δa - Δb`.
+//! # Delta rule
+//! Linear in both together: `Δa - Δb`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: one pass over the weights of `Δb`, and a copy of both changes if both have rows.
+//! # Cost per change
+//! One pass over the weights of `Δb`, and a copy of both changes if both have rows.
 //!
-//! **Example.** `+(ann)` on the right gives `-(ann)`.
-
-use std::sync::Arc;
+//! # Example
+//! `+(ann)` on the right gives `-(ann)`.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{BinaryOperator, Context, Input, Operator, OperatorError, Value};
-use tailrace_trace::ChangeBatch;
+
+use crate::Sum;
 
 /// Subtracts the second stream from the first.
 #[derive(Clone, Debug)]
 pub struct Minus {
-    schema: SchemaRef,
+    sum: Sum,
 }
 
 impl Minus {
     /// The difference goes under `schema`, whose fields must be nullable where one of the inputs' is.
     pub fn new(schema: SchemaRef) -> Self {
-        Self { schema }
+        Self { sum: Sum::new(schema) }
     }
 }
 
@@ -43,8 +47,7 @@ impl BinaryOperator for Minus {
         right: Input<'_>,
         _ctx: &Context<'_>,
     ) -> Result<Value, OperatorError> {
-        let both = [left.into_changes()?, right.into_changes()?.negate()?];
-        Ok(ChangeBatch::concat(Arc::clone(&self.schema), &both)?.into())
+        self.sum.of(&[left.into_changes()?, right.into_changes()?.negate()?])
     }
 
     fn fresh(&self) -> Box<dyn BinaryOperator> {

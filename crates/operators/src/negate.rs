@@ -1,14 +1,19 @@
 //! Negate: all weights with the opposite sign.
 //!
-//! **Computes** `-a`.
+//! # Computes
+//! `-a`.
 //!
-//! **Delta rule.** Linear: `-Δa`.
+//! # Delta rule
+//! Linear: `-Δa`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: one pass over the weights, in place when nobody else reads the change.
+//! # Cost per change
+//! One pass over the weights, in place when nobody else reads the change.
 //!
-//! **Example.** `+(ann, 31)` becomes `-(ann, 31)`. A weight of `-2^63` has no opposite and is an error.
+//! # Example
+//! `+(ann, 31)` becomes `-(ann, 31)`. A weight of `-2^63` has no opposite and is an error.
 
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};
 

@@ -1,31 +1,35 @@
 //! Plus: two streams as one, UNION ALL.
 //!
-//! **Computes** `a + b`.
+//! # Computes
+//! `a + b`.
 //!
-//! **Delta rule.** Linear in both together: `Δa + Δb`.
+//! # Delta rule
+//! Linear in both together: `Δa + Δb`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: nothing if one input did not change, else a copy of both changes.
+//! # Cost per change
+//! Nothing if one input did not change, else a copy of both changes.
 //!
-//! **Example.** `+(ann)` and `-(ann)` give both rows; they cancel where somebody consolidates.
-
-use std::sync::Arc;
+//! # Example
+//! `+(ann)` and `-(ann)` give both rows; they cancel where somebody consolidates.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{BinaryOperator, Context, Input, Operator, OperatorError, Value};
-use tailrace_trace::ChangeBatch;
+
+use crate::Sum;
 
 /// Adds two streams of the same types.
 #[derive(Clone, Debug)]
 pub struct Plus {
-    schema: SchemaRef,
+    sum: Sum,
 }
 
 impl Plus {
     /// The sum goes under `schema`, whose fields must be nullable where one of the inputs' is.
     pub fn new(schema: SchemaRef) -> Self {
-        Self { schema }
+        Self { sum: Sum::new(schema) }
     }
 }
 
@@ -42,8 +46,7 @@ impl BinaryOperator for Plus {
         right: Input<'_>,
         _ctx: &Context<'_>,
     ) -> Result<Value, OperatorError> {
-        let both = [left.into_changes()?, right.into_changes()?];
-        Ok(ChangeBatch::concat(Arc::clone(&self.schema), &both)?.into())
+        self.sum.of(&[left.into_changes()?, right.into_changes()?])
     }
 
     fn fresh(&self) -> Box<dyn BinaryOperator> {

@@ -1,14 +1,19 @@
 //! Positive: the rows of positive weight.
 //!
-//! **Computes** `max(w, 0)` for each row of weight `w`: what is left of a difference that may have gone below zero (`EXCEPT ALL`).
+//! # Computes
+//! `max(w, 0)` for each row of weight `w`: what is left of a difference that may have gone below zero (`EXCEPT ALL`).
 //!
-//! **Delta rule.** For a row of the change with weight `w` before and `w'` after: `max(w', 0) - max(w, 0)`.
+//! # Delta rule
+//! For a row of the change with weight `w` before and `w'` after: `max(w', 0) - max(w, 0)`.
 //!
-//! **State kept**: none of its own; it reads the index of its input, whose key is the whole row.
+//! # State kept
+//! None of its own; it reads the index of its input, whose key is the whole row.
 //!
-//! **Cost per change**: one look-up per row of the change, `O(log n)`.
+//! # Cost per change
+//! One look-up per row of the change, `O(log n)`.
 //!
-//! **Example.** A row goes from weight -1 to 2: it comes out with `+2`.
+//! # Example
+//! A row goes from weight -1 to 2: it comes out with `+2`.
 
 use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, UnaryOperator, Value};

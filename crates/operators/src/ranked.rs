@@ -16,7 +16,7 @@ use crate::ordering::{OrderBy, Ordering};
 use crate::versions::{Place, Versions};
 
 /// Rows by partition and order.
-pub(crate) struct Ranked {
+pub struct Ranked {
     partition: Vec<Scalar>,
     ordering: Arc<Ordering>,
     /// Input columns that stand behind the order.

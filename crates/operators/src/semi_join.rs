@@ -1,17 +1,22 @@
 //! Semi-join and anti-join: rows that have a partner, or have none.
 //!
-//! **Computes** the rows of `a` whose key is present in `b` (semi), or is not (anti). A key is present while the weights of its rows sum to more than
+//! # Computes
+//! The rows of `a` whose key is present in `b` (semi), or is not (anti). A key is present while the weights of its rows sum to more than
 //! zero. A key with a NULL is never present, unless NULL keys equal each other, so the anti-join keeps such rows.
 //!
-//! **Delta rule.** With `s` the filter by presence before the step and `s'` after it: `s'(Δa) + (s' - s)(a)`, since
+//! # Delta rule
+//! With `s` the filter by presence before the step and `s'` after it: `s'(Δa) + (s' - s)(a)`, since
 //! `s'(a + Δa) - s(a) = s'(Δa) + s'(a) - s(a)`. The second term has the rows of `a` whose key appeared (`+`) or vanished (`-`); the anti-join has
 //! them with the opposite sign.
 //!
-//! **State kept**: none of its own; it reads the index of `a` by the key and an index of `b` that has the key only.
+//! # State kept
+//! None of its own; it reads the index of `a` by the key and an index of `b` that has the key only.
 //!
-//! **Cost per change**: one look-up per changed key on either side, `O(log n)`, and the rows of `a` with a key whose presence flips.
+//! # Cost per change
+//! One look-up per changed key on either side, `O(log n)`, and the rows of `a` with a key whose presence flips.
 //!
-//! **Example.** Customers with an order: the first order of ann gives `+(ann, Ulm)`, the second nothing, the loss of both `-(ann, Ulm)`.
+//! # Example
+//! Customers with an order: the first order of ann gives `+(ann, Ulm)`, the second nothing, the loss of both `-(ann, Ulm)`.
 
 use std::iter::once;
 use std::sync::Arc;

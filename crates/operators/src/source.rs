@@ -1,14 +1,19 @@
 //! The source of a stream: changes come in from outside and go on as they are.
 //!
-//! **Computes** the changes of this step.
+//! # Computes
+//! The changes of this step.
 //!
-//! **Delta rule.** A source has no input. What was accepted since the last commit is the change.
+//! # Delta rule
+//! A source has no input. What was accepted since the last commit is the change.
 //!
-//! **State kept**: none. So the stream has no content to fill later views with; a table is a [`TableSource`](crate::TableSource).
+//! # State kept
+//! None. So the stream has no content to fill later views with; a table is a [`TableSource`](crate::TableSource).
 //!
-//! **Cost per change**: nothing, or a copy if changes come in several batches.
+//! # Cost per change
+//! Nothing, or a copy if changes come in several batches.
 //!
-//! **Example.** A log of events that nobody will ask about again.
+//! # Example
+//! A log of events that nobody will ask about again.
 
 use std::sync::Arc;
 

@@ -1,14 +1,19 @@
 //! Sum: any number of streams as one.
 //!
-//! **Computes** `a_1 + ... + a_n`.
+//! # Computes
+//! `a_1 + ... + a_n`.
 //!
-//! **Delta rule.** Linear in all together: `Δa_1 + ... + Δa_n`.
+//! # Delta rule
+//! Linear in all together: `Δa_1 + ... + Δa_n`.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: nothing if only one input changed, else a copy of the changes.
+//! # Cost per change
+//! Nothing if only one input changed, else a copy of the changes.
 //!
-//! **Example.** The parts of an outer join (matches, and rows without one) are summed.
+//! # Example
+//! The parts of an outer join (matches, and rows without one) are summed.
 
 use std::sync::Arc;
 
@@ -27,6 +32,11 @@ impl Sum {
     pub fn new(schema: SchemaRef) -> Self {
         Self { schema }
     }
+
+    /// The changes as one; also what [`Plus`](crate::Plus) and [`Minus`](crate::Minus) do with two.
+    pub(crate) fn of(&self, changes: &[ChangeBatch]) -> Result<Value, OperatorError> {
+        Ok(ChangeBatch::concat(Arc::clone(&self.schema), changes)?.into())
+    }
 }
 
 impl Operator for Sum {
@@ -39,7 +49,7 @@ impl NaryOperator for Sum {
     fn eval(&mut self, inputs: Vec<Input<'_>>, _ctx: &Context<'_>) -> Result<Value, OperatorError> {
         let changes: Vec<ChangeBatch> =
             inputs.into_iter().map(Input::into_changes).collect::<Result<_, _>>()?;
-        Ok(ChangeBatch::concat(Arc::clone(&self.schema), &changes)?.into())
+        self.of(&changes)
     }
 
     fn fresh(&self) -> Box<dyn NaryOperator> {

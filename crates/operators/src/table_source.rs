@@ -1,14 +1,19 @@
 //! The source of a table: changes come in from outside, go on as they are, and are kept.
 //!
-//! **Computes** the changes of this step; [`SourceOperator::contents`] is their sum over all steps.
+//! # Computes
+//! The changes of this step; [`SourceOperator::contents`] is their sum over all steps.
 //!
-//! **Delta rule.** A source has no input. What was accepted since the last commit is the change.
+//! # Delta rule
+//! A source has no input. What was accepted since the last commit is the change.
 //!
-//! **State kept**: the table's rows, sorted by the layout's columns.
+//! # State kept
+//! The table's rows, sorted by the layout's columns.
 //!
-//! **Cost per change**: sorting the change, plus its share of the merges.
+//! # Cost per change
+//! Sorting the change, plus its share of the merges.
 //!
-//! **Example.** A table `(name, age)` kept by `age` has a layout of `(age, name)` and the columns `[1, 0]`.
+//! # Example
+//! A table `(name, age)` kept by `age` has a layout of `(age, name)` and the columns `[1, 0]`.
 
 use std::sync::Arc;
 

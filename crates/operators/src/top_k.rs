@@ -20,14 +20,14 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use tailrace_circuit::{Context, Input, Operator, OperatorError, StateSize, UnaryOperator, Value};
-use tailrace_trace::{ChangeBatch, Snapshot, TraceError};
+use tailrace_circuit::{Context, OperatorError};
+use tailrace_trace::{ChangeBatch, TraceError};
 
 use crate::Scalar;
 use crate::ordering::OrderBy;
+use crate::positional::{CHECKED, PositionRule, Positional};
 use crate::ranked::Ranked;
-use crate::state::{restore, size};
-use crate::versions::{Place, VersionWalk};
+use crate::versions::{Place, VersionWalk, Versions};
 
 /// Which rows of which partitions.
 #[derive(Clone, Debug)]
@@ -45,10 +45,7 @@ pub struct TopKSpec {
 }
 
 /// Keeps the first rows of each partition.
-pub struct TopK {
-    spec: TopKSpec,
-    ranked: Ranked,
-}
+pub type TopK = Positional<TopKSpec>;
 
 /// Rows with weights, by their places.
 #[derive(Default)]
@@ -60,26 +57,44 @@ struct Answer {
 impl TopK {
     /// A top-k with empty state.
     pub fn new(spec: TopKSpec) -> Result<Self, OperatorError> {
-        let ranked = Ranked::new(&spec.partition, &spec.order, &spec.schema)?;
-        Ok(Self { spec, ranked })
+        Ok(Self::over(Ranked::new(&spec.partition, &spec.order, &spec.schema)?, spec))
+    }
+}
+
+impl PositionRule for TopKSpec {
+    const NAME: &'static str = "top_k";
+
+    fn label(&self) -> String {
+        let (from, until) = self.positions();
+        let partition: Vec<String> = self.partition.iter().map(ToString::to_string).collect();
+        let rows = if until == u64::MAX { format!("{from}..") } else { format!("{from}..{until}") };
+        if partition.is_empty() { rows } else { format!("{rows} by {}", partition.join(", ")) }
     }
 
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
-        let delta = self.ranked.index(batch)?;
-        let (versions, partitions) = self.ranked.versions(&delta)?;
+    fn differ(
+        &self,
+        ranked: &Ranked,
+        versions: &Versions,
+        partitions: usize,
+        ctx: &Context<'_>,
+    ) -> Result<ChangeBatch, OperatorError> {
         let (cursor, mut answer) = (versions.cursor(), Answer::default());
         let mut walk = versions.walk(&cursor, false);
         for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
             walk.enter(partition);
-            self.differ(&mut walk, &mut answer)?;
+            self.differ_in(&mut walk, &mut answer)?;
         }
-        let columns = self.ranked.rows(&versions, &answer.places)?;
-        self.ranked.spine.stage(delta)?;
-        Ok(ChangeBatch::try_new(Arc::clone(&self.spec.schema), columns, answer.weights.into())?)
+        let columns = ranked.rows(versions, &answer.places)?;
+        Ok(ChangeBatch::try_new(Arc::clone(&self.schema), columns, answer.weights.into())?)
     }
+}
 
+impl TopKSpec {
     /// Appends the difference of the answers of one partition.
-    fn differ(&self, walk: &mut VersionWalk<'_, '_>, answer: &mut Answer) -> Result<(), TraceError> {
+    fn differ_in(&self, walk: &mut VersionWalk<'_, '_>, answer: &mut Answer) -> Result<(), TraceError> {
         let (from, until) = self.positions();
         let (mut old, mut new) = (0_u64, 0_u64);
         while (old < until || new < until) && !(old == new && walk.is_past_change()) {
@@ -98,51 +113,7 @@ impl TopK {
 
     /// The first position of the answer and the first behind it.
     fn positions(&self) -> (u64, u64) {
-        let from = self.spec.offset as u64;
-        (from, self.spec.k.map_or(u64::MAX, |k| from.saturating_add(k as u64)))
-    }
-}
-
-impl Operator for TopK {
-    fn name(&self) -> &'static str {
-        "top_k"
-    }
-
-    fn label(&self) -> String {
-        let (from, until) = self.positions();
-        let partition: Vec<String> = self.spec.partition.iter().map(ToString::to_string).collect();
-        let rows = if until == u64::MAX { format!("{from}..") } else { format!("{from}..{until}") };
-        if partition.is_empty() { rows } else { format!("{rows} by {}", partition.join(", ")) }
-    }
-
-    fn commit(&mut self) {
-        self.ranked.spine.commit();
-    }
-
-    fn rollback(&mut self) {
-        self.ranked.spine.rollback();
-    }
-
-    fn state(&self) -> StateSize {
-        size(&self.ranked.spine)
-    }
-
-    fn checkpoint(&self) -> Vec<Snapshot> {
-        vec![self.ranked.spine.snapshot().clone()]
-    }
-
-    fn restore(&mut self, snapshots: Vec<Snapshot>) -> Result<(), OperatorError> {
-        restore([&mut self.ranked.spine], snapshots)
-    }
-}
-
-impl UnaryOperator for TopK {
-    fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
-        ctx.check()?;
-        Ok(self.advance(input.as_changes()?)?.into())
-    }
-
-    fn fresh(&self) -> Box<dyn UnaryOperator> {
-        Box::new(Self { spec: self.spec.clone(), ranked: self.ranked.fresh() })
+        let from = self.offset as u64;
+        (from, self.k.map_or(u64::MAX, |k| from.saturating_add(k as u64)))
     }
 }

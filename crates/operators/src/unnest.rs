@@ -1,15 +1,20 @@
 //! Unnest: one row per element of a list.
 //!
-//! **Computes**, for each row, one row per element of its list: the element in place of the list, the other columns repeated. A row whose list is
+//! # Computes
+//! For each row, one row per element of its list: the element in place of the list, the other columns repeated. A row whose list is
 //! empty or NULL gives none; a NULL element is an element.
 //!
-//! **Delta rule.** Linear: `unnest(Δa)`. Each row gives its elements with its own weight.
+//! # Delta rule
+//! Linear: `unnest(Δa)`. Each row gives its elements with its own weight.
 //!
-//! **State kept**: none.
+//! # State kept
+//! None.
 //!
-//! **Cost per change**: the elements of the changed rows.
+//! # Cost per change
+//! The elements of the changed rows.
 //!
-//! **Example.** `+(ann, [1, 2])` becomes `+(ann, 1)` and `+(ann, 2)`.
+//! # Example
+//! `+(ann, [1, 2])` becomes `+(ann, 1)` and `+(ann, 2)`.
 
 use std::ops::Range;
 use std::sync::Arc;

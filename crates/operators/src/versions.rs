@@ -17,7 +17,7 @@ use tailrace_trace::{BatchCursor, GroupCursor, IndexedBatch, Snapshot, TraceErro
 pub(crate) type Place = (u32, u32);
 
 /// The batches of both versions, with the rows of the touched groups.
-pub(crate) struct Versions {
+pub struct Versions {
     batches: Vec<Arc<IndexedBatch>>,
     /// Number of batches before the change.
     before: usize,

@@ -6,14 +6,16 @@
 mod oracle;
 mod wiring;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion_expr::Operator;
-use tailrace_circuit::{Circuit, StreamId};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{ColumnarValue, Operator, Volatility, create_udf};
+use datafusion_physical_expr::ScalarFunctionExpr;
+use tailrace_circuit::{Circuit, Interrupt, OperatorError, StreamId};
 use tailrace_operators::{JoinSpec, Scalar, Source};
 use tailrace_trace::ChangeBatch;
 use wiring::{arrange, column, compare, join_indexes};
@@ -95,4 +97,66 @@ fn pairs_without_residual_are_gathered_in_large_chunks() {
     let changes = output.get(joined).unwrap().as_changes().unwrap();
     let sum = n * (n - 1) / 2 * n;
     assert_eq!(totals(changes), (n * n, sum, sum));
+}
+
+/// A residual that is true and notes how many pairs it is asked about at once; it raises `interrupt` at the first question.
+fn noting(spec: JoinSpec, asked: &Arc<Mutex<Vec<usize>>>, interrupt: Option<Interrupt>) -> JoinSpec {
+    let schema = spec.gathered_schema.clone();
+    let asked = Arc::clone(asked);
+    let note = move |args: &[ColumnarValue]| {
+        if let ColumnarValue::Array(column) = &args[0] {
+            asked.lock().unwrap().push(column.len());
+        }
+        interrupt.iter().for_each(Interrupt::raise);
+        Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))))
+    };
+    let function =
+        create_udf("noting", vec![DataType::Int64], DataType::Boolean, Volatility::Immutable, Arc::new(note));
+    let call = ScalarFunctionExpr::try_new(
+        Arc::new(function),
+        vec![column(1, &schema)],
+        &schema,
+        Arc::new(datafusion_common::config::ConfigOptions::default()),
+    );
+    let residual = Scalar::new(Arc::new(call.unwrap()), &schema).unwrap();
+    spec.with_residual(vec![residual], vec![0, 1, 2, 3], schema)
+}
+
+#[test]
+fn the_pairs_of_one_key_are_gathered_in_several_chunks() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (mut circuit, [left, right], joined) = circuit(|spec| noting(spec, &asked, None));
+    let n = 700_usize;
+    let output = circuit.step([(left, numbers(0..n as i64)), (right, numbers(0..n as i64))]).unwrap();
+    let changes = output.get(joined).unwrap().as_changes().unwrap();
+    let sum = (n * (n - 1) / 2 * n) as i64;
+    assert_eq!(totals(changes), ((n * n) as i64, sum, sum));
+    let asked = asked.lock().unwrap();
+    assert_eq!(asked.iter().sum::<usize>(), n * n);
+    assert!(asked.iter().all(|pairs| *pairs <= 1 << 16), "{asked:?}");
+    assert!(asked.len() > 7);
+}
+
+#[test]
+fn one_row_meets_more_rows_than_fit_a_chunk() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (mut circuit, [left, right], joined) = circuit(|spec| noting(spec, &asked, None));
+    let n = (1_i64 << 16) * 2 + 5;
+    circuit.step([(right, numbers(0..n))]).unwrap();
+    let output = circuit.step([(left, numbers(1..2))]).unwrap();
+    let changes = output.get(joined).unwrap().as_changes().unwrap();
+    assert_eq!(totals(changes), (n, n, n * (n - 1) / 2));
+    assert_eq!(*asked.lock().unwrap(), vec![1 << 16, 1 << 16, 5]);
+}
+
+#[test]
+fn a_join_of_one_key_is_interrupted_between_chunks() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let interrupt = Interrupt::default();
+    let (mut circuit, [left, right], _) = circuit(|spec| noting(spec, &asked, Some(interrupt.clone())));
+    let raised = interrupt.clone();
+    circuit.interrupt().set_poll(Box::new(move || raised.is_raised()));
+    let error = circuit.step([(left, numbers(0..700)), (right, numbers(0..700))]).err().unwrap();
+    assert!(matches!(error.root(), OperatorError::Interrupted), "{error}");
+    assert_eq!(asked.lock().unwrap().len(), 1);
 }

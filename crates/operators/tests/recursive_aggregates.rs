@@ -1,4 +1,4 @@
-//! Aggregates and top-k inside a recursion equal their definitions after every change.
+//! Aggregates, top-k and window functions inside a recursion equal their definitions after every change.
 
 mod oracle;
 mod scope;
@@ -8,14 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use Of::{L, R};
+use datafusion_common::ScalarValue;
 use oracle::{BuildError, Oracle, Rows, Table, int};
 use scope::{
     Built, Of, aggregate, at_most, distinct, edges, fixed_point, index, ints, join, numbers, plus, recursive,
     row, sums,
 };
 use tailrace_algebra::ZSet;
-use tailrace_circuit::{Circuit, StreamId};
-use tailrace_operators::{AggregateFunction, Map, OrderBy, Scalar, TimedReduce, TopK, TopKSpec};
+use tailrace_circuit::{Circuit, StreamId, Subcircuit};
+use tailrace_operators::{
+    AggregateFunction, Map, OrderBy, Scalar, TimedReduce, TopK, TopKSpec, Window, WindowCall, WindowFunction,
+    WindowSpec,
+};
 
 /// `label(x, min l) :- node(x, x); label(y, l), edge(y, x)`.
 fn components(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
@@ -115,13 +119,78 @@ fn two_labels(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
     })
 }
 
+/// What [`two_labels`] and [`two_numbered_labels`] should find.
+fn two_least(contents: &[Rows]) -> Rows {
+    let least = |(node, labels): (i64, BTreeSet<i64>)| {
+        labels.into_iter().take(2).map(move |label| row(&[node, label])).collect::<Vec<_>>()
+    };
+    ZSet::from_rows(labels(contents).into_iter().flat_map(least))
+}
+
 #[test]
 fn oracle_two_least_labels_that_reach_a_node() {
-    Oracle::new([nodes(6), edges(6)]).cases(200).check(two_labels, |contents| {
-        let least = |(node, labels): (i64, BTreeSet<i64>)| {
-            labels.into_iter().take(2).map(move |label| row(&[node, label])).collect::<Vec<_>>()
-        };
-        ZSet::from_rows(labels(contents).into_iter().flat_map(least))
+    Oracle::new([nodes(6), edges(6)]).cases(200).check(two_labels, two_least);
+}
+
+/// The same by numbering the labels of each node.
+fn two_numbered_labels(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
+    let schema = ints(["x", "l"]);
+    recursive(circuit, inputs, "label", schema.clone(), |inner, inside| {
+        let own = sums(inner, inside.outer[0], &[&[0], &[0]])?;
+        let (labels, by_start) =
+            (index(inner, inside.relations[0], &[0])?, index(inner, inside.outer[1], &[0])?);
+        let handed = join(inner, &labels, &by_start, &[R(1), L(1)])?;
+        let all = plus(inner, own, handed)?;
+        let all = distinct(inner, all)?;
+        let numbered = windowed(inner, all, WindowFunction::RowNumber, vec![])?;
+        let least = at_most(inner, numbered, 2, 2)?;
+        sums(inner, least, &[&[0], &[1]])
+    })
+}
+
+#[test]
+fn oracle_window_numbers_inside_a_recursion() {
+    Oracle::new([nodes(6), edges(6)]).cases(200).check(two_numbered_labels, two_least);
+}
+
+/// One window function over the rows of each first column, ordered by the second.
+fn windowed(inner: &mut Subcircuit, input: StreamId, function: WindowFunction, args: Vec<Scalar>) -> Built {
+    let rows = inner.schema(input)?.clone();
+    let partition = vec![Scalar::column(0, &rows)];
+    let order = vec![OrderBy { scalar: Scalar::column(1, &rows), descending: false, nulls_first: true }];
+    let schema = ints(["x", "l", "w"]);
+    let functions = vec![WindowCall { function, args }];
+    let spec = WindowSpec { partition: partition.clone(), order, functions, schema: schema.clone() };
+    let reduce = TimedReduce::new(Box::new(Window::new(spec)?), partition, rows, schema.clone())?;
+    Ok(inner.add_unary(Box::new(reduce), input, schema)?)
+}
+
+/// `r(x, y) :- seed(x, y); r(p, x) for each row of r(x, _) after one with p`: a node that follows another in some list is listed by it.
+fn linked(circuit: &mut Circuit, inputs: &[StreamId]) -> Built {
+    recursive(circuit, inputs, "r", ints(["x", "y"]), |inner, inside| {
+        let relation = inside.relations[0];
+        let rows = inner.schema(relation)?.clone();
+        let lag = WindowFunction::Lag { offset: 1, default: ScalarValue::Int64(Some(0)) };
+        let seen = windowed(inner, relation, lag, vec![Scalar::column(1, &rows)])?;
+        let links = sums(inner, seen, &[&[2], &[1]])?;
+        let kept = plus(inner, relation, links)?;
+        plus(inner, inside.outer[0], kept)
+    })
+}
+
+#[test]
+fn oracle_window_neighbours_inside_a_recursion() {
+    Oracle::new([edges(5)]).cases(200).check(linked, |contents| {
+        fixed_point(|relation| {
+            let rows = numbers(relation);
+            let link = |at: usize| {
+                let before = at.checked_sub(1).map(|before| &rows[before]);
+                let previous = before.filter(|before| before[0] == rows[at][0]).map_or(0, |before| before[1]);
+                row(&[previous, rows[at][1]])
+            };
+            let links = ZSet::from_rows((0..rows.len()).map(link));
+            contents[0].plus(relation).plus(&links).distinct()
+        })
     });
 }
 

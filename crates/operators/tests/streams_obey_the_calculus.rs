@@ -1,14 +1,18 @@
-//! Integration, differentiation and delay against the recorded streams of the algebra, and the laws between them.
+//! Integration, differentiation, delay and delta0 against the recorded streams of the algebra, and the laws between them.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod oracle;
+mod scope;
 mod wiring;
 
+use Of::{L, R};
 use oracle::{BuildError, Oracle, Rows, Run, Step, Table, int, text};
 use proptest::prelude::*;
+use scope::{Of, edges, index, ints, plus};
 use tailrace_algebra::ZSet;
 use tailrace_algebra::stream;
 use tailrace_circuit::{Circuit, StreamId, UnaryOperator};
+use tailrace_operators::nested::{Outer, Recursion};
 use tailrace_operators::{Delay, Differentiate, Integrate};
 use wiring::{distinct, join, semi_join};
 
@@ -72,6 +76,24 @@ fn oracle_delay() {
         |circuit, inputs| delay(circuit, inputs[0]),
         |history| sum(&stream::delay(&changes(history))),
     );
+}
+
+/// Inside a scope that runs as many iterations as the longest path has edges, an import is there at iteration 0 and at no other: its sum over the
+/// iterations is the outer change, however many there are.
+#[test]
+fn oracle_delta0() {
+    let build = |circuit: &mut Circuit, inputs: &[StreamId]| {
+        let pair = ints(["x", "y"]);
+        let recursion = Recursion::new(1_000).set("path", pair.clone()).bag("import", pair);
+        let built = recursion.build(circuit, &[Outer::Changes(inputs[0])], |inner, inside| {
+            let (edges, paths) = (inside.outer[0], inside.relations[0]);
+            let (by_end, by_start) = (index(inner, paths, &[1])?, index(inner, edges, &[0])?);
+            let longer = scope::join(inner, &by_end, &by_start, &[L(0), R(1)])?;
+            Ok::<_, BuildError>(vec![plus(inner, edges, longer)?, edges])
+        })?;
+        Ok(built.relations[1])
+    };
+    Oracle::new([edges(6)]).check(build, |contents| contents[0].clone());
 }
 
 #[test]

@@ -10,7 +10,11 @@ pub(crate) type PyOrder = (Py<Expr>, bool, bool);
 
 /// The order of Python's terms.
 pub(crate) fn order(terms: &[PyOrder]) -> Vec<OrderExpr> {
-    let term = |(expr, descending, nulls_first): &PyOrder| OrderExpr { expr: expr.get().0.clone(), descending: *descending, nulls_first: *nulls_first };
+    let term = |(expr, descending, nulls_first): &PyOrder| OrderExpr {
+        expr: expr.get().logical(),
+        descending: *descending,
+        nulls_first: *nulls_first,
+    };
     terms.iter().map(term).collect()
 }
 
@@ -23,8 +27,14 @@ pub(crate) struct Aggregate(pub(crate) AggregateExpr);
 impl Aggregate {
     #[new]
     #[pyo3(signature = (function, args = Vec::new(), *, distinct = false, filter = None, order_by = Vec::new()))]
-    fn new(function: String, args: Vec<Py<Expr>>, distinct: bool, filter: Option<Py<Expr>>, order_by: Vec<PyOrder>) -> Self {
-        let filter = filter.map(|filter| filter.get().0.clone());
+    fn new(
+        function: String,
+        args: Vec<Py<Expr>>,
+        distinct: bool,
+        filter: Option<Py<Expr>>,
+        order_by: Vec<PyOrder>,
+    ) -> Self {
+        let filter = filter.map(|filter| filter.get().logical());
         Self(AggregateExpr { function, args: logical(&args), distinct, filter, order: order(&order_by) })
     }
 }

@@ -13,6 +13,9 @@ use tailrace_engine::trace::{ChangeBatch, TraceError, external_array, external_s
 use crate::capsule::{export_schema, export_stream};
 use crate::error::{Kind, raise};
 
+/// Copies of rows beyond the first ones that a table may have.
+const MOST_REPEATED: u128 = 100_000_000;
+
 /// Record batches of one schema.
 #[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
 pub(crate) struct ArrowTable {
@@ -34,17 +37,30 @@ impl ArrowTable {
         Self::of(Arc::new(Schema::new(fields)), columns, changes.len())
     }
 
-    /// Rows, each as often as its weight says. A negative weight has no such form.
-    pub(crate) fn of_rows(changes: &ChangeBatch) -> Result<Self, EngineError> {
+    /// Rows, each as often as its weight says. A negative weight has no such form, and neither have more copies than memory holds.
+    pub(crate) fn of_rows(name: &str, changes: &ChangeBatch) -> Result<Self, EngineError> {
         if changes.weights().iter().all(|weight| *weight == 1) {
             return Self::of(external_schema(changes.schema()), external_columns(changes)?, changes.len());
         }
+        let refuse = |row: usize, reason: String| {
+            Err(EngineError::Unsupported(format!(
+                "row {row} of '{name}' has weight {}: {reason}; read it with its weights, by snapshot(weighted=True)",
+                changes.weights()[row]
+            )))
+        };
         if let Some(row) = changes.weights().iter().position(|weight| *weight < 0) {
-            let message = format!("row {row} has weight {}: rows with negative weights are no table; look at the changes instead", changes.weights()[row]);
-            return Err(EngineError::Unsupported(message));
+            return refuse(row, "rows with negative weights are no table".to_owned());
+        }
+        let mut total = 0_u128;
+        for (row, weight) in changes.weights().iter().enumerate() {
+            total += *weight as u128;
+            if total - row as u128 > MOST_REPEATED {
+                return refuse(row, format!("a table repeats rows at most {MOST_REPEATED} times"));
+            }
         }
         let repeat = |(row, weight): (usize, &i64)| std::iter::repeat_n(row as u32, *weight as usize);
-        let rows: UInt32Array = changes.weights().iter().enumerate().flat_map(repeat).collect::<Vec<_>>().into();
+        let rows: UInt32Array =
+            changes.weights().iter().enumerate().flat_map(repeat).collect::<Vec<_>>().into();
         let repeated = changes.take(&rows)?;
         Self::of(external_schema(repeated.schema()), external_columns(&repeated)?, repeated.len())
     }
@@ -63,12 +79,17 @@ fn external_columns(changes: &ChangeBatch) -> Result<Vec<ArrayRef>, TraceError> 
 #[pymethods]
 impl ArrowTable {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
+            .map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
         export_schema(py, schema)
     }
 
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         export_stream(py, &self.schema, self.batches.clone())
     }

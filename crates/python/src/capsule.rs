@@ -1,5 +1,8 @@
 //! Arrow data across the boundary by PyCapsule, without a copy.
-#![expect(unsafe_code, reason = "the Arrow C interface hands over structs behind raw pointers; this is the only place that touches them")]
+#![expect(
+    unsafe_code,
+    reason = "the Arrow C interface hands over structs behind raw pointers; this is the only place that touches them"
+)]
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -25,7 +28,10 @@ pub(crate) fn import_batches(data: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Rec
     if data.hasattr("__arrow_c_array__")? {
         let array = import_array(data)?;
         let Some(rows) = array.as_any().downcast_ref::<StructArray>() else {
-            let message = format!("expected rows (a struct array or record batch), got an array of {}", array.data_type());
+            let message = format!(
+                "expected rows (a struct array or record batch), got an array of {}",
+                array.data_type()
+            );
             return Err(raise(data.py(), Kind::TypeMismatch, message));
         };
         return Ok(Some(vec![RecordBatch::from(rows.clone())]));
@@ -49,14 +55,21 @@ pub(crate) fn import_array(data: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
 }
 
 /// A capsule with a stream of batches.
-pub(crate) fn export_stream<'py>(py: Python<'py>, schema: &SchemaRef, batches: Vec<RecordBatch>) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn export_stream<'py>(
+    py: Python<'py>,
+    schema: &SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> PyResult<Bound<'py, PyCapsule>> {
     let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema.clone());
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
 /// A capsule with a schema.
-pub(crate) fn export_schema<'py>(py: Python<'py>, schema: FFI_ArrowSchema) -> PyResult<Bound<'py, PyCapsule>> {
+pub(crate) fn export_schema<'py>(
+    py: Python<'py>,
+    schema: FFI_ArrowSchema,
+) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
@@ -80,7 +93,9 @@ fn import_stream(capsule: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
 
 /// Producers promise 8-byte alignment; 128-bit values want 16. Only buffers that need it are copied.
 fn aligned(batch: RecordBatch) -> RecordBatch {
-    let wide = |data_type: &DataType| matches!(data_type, DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Interval(_));
+    let wide = |data_type: &DataType| {
+        matches!(data_type, DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Interval(_))
+    };
     if !batch.schema().fields().iter().any(|field| wide(field.data_type())) {
         return batch;
     }

@@ -6,17 +6,20 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use tailrace_engine::{Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome};
+use tailrace_engine::trace::{TraceError, normal_concat, normal_schema};
+use tailrace_engine::{
+    Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome,
+};
 
 use crate::arrow_table::ArrowTable;
 use crate::enter::{enter, poll_signals};
 use crate::error::{Kind, raise};
 use crate::literal::scalar;
 use crate::plan::Plan;
-use crate::rows::batches;
+use crate::rows::{Given, given as rows_given};
 use crate::step::Step;
 use crate::types::{PyField, Type, describe, schema_of};
 
@@ -33,10 +36,12 @@ pub(crate) struct Database {
 
 impl Database {
     /// Runs `work` on the open engine.
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send) -> PyResult<T> {
-        if *held(&self.inside) == Some(std::thread::current().id()) {
-            return Err(raise(py, Kind::Plan, "the database was called from inside one of its own functions; hand the work to another thread"));
-        }
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> Result<T, EngineError> + Send,
+    ) -> PyResult<T> {
+        self.refuse_reentry(py)?;
         let outcome = enter(py, || {
             let mut engine = held(&self.engine);
             let Some(engine) = engine.as_mut() else { return Ok(None) };
@@ -49,9 +54,21 @@ impl Database {
         outcome.ok_or_else(|| raise(py, Kind::Closed, "the database is closed"))
     }
 
+    /// A function that the engine calls must not call it: it would wait for itself.
+    fn refuse_reentry(&self, py: Python<'_>) -> PyResult<()> {
+        if *held(&self.inside) != Some(std::thread::current().id()) {
+            return Ok(());
+        }
+        let message =
+            "the database was called from inside one of its own functions; hand the work to another thread";
+        Err(raise(py, Kind::Plan, message))
+    }
+
     /// What is needed to read data for each table.
     fn targets(&self, py: Python<'_>, tables: &[String]) -> PyResult<Vec<(SchemaRef, Vec<String>)>> {
-        let target = |engine: &mut Engine, table: &String| Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?));
+        let target = |engine: &mut Engine, table: &String| {
+            Ok((Arc::clone(engine.table(table)?.schema()), engine.table_key(table)?))
+        };
         self.with(py, |engine| tables.iter().map(|table| target(engine, table)).collect())
     }
 }
@@ -71,7 +88,13 @@ impl Database {
         self.with(py, |engine| Ok(engine.version()))
     }
 
-    fn create_table(&self, py: Python<'_>, name: &str, fields: Vec<PyField>, key: Vec<String>) -> PyResult<Plan> {
+    fn create_table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        fields: Vec<PyField>,
+        key: Vec<String>,
+    ) -> PyResult<Plan> {
         let schema = schema_of(&fields);
         self.with(py, |engine| engine.create_table(name, &schema, &key)).map(Plan)
     }
@@ -145,19 +168,24 @@ impl Database {
         let mut given = Vec::with_capacity(operations.len());
         for ((kind, table, data), (schema, keys)) in operations.iter().zip(&targets) {
             let kind = OperationKind::from_name(kind).ok_or_else(|| raise(py, Kind::Plan, format!("operation '{kind}' does not exist. Operations: insert, upsert, update, delete, weighted")))?;
-            given.push((kind, table.clone(), batches(data, table, schema, keys)?));
+            given.push((kind, table.clone(), rows_given(data, table, schema, keys)?));
         }
         let (changes, schemas) = self.with(py, |engine| {
             let operations = joined(given)?;
             let changes = engine.apply(&operations)?;
-            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas =
+                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
             Ok((changes, schemas.collect::<Result<Vec<_>, EngineError>>()?))
         })?;
         Ok(Step { changes, schemas: Arc::new(schemas) })
     }
 
-    fn snapshot(&self, py: Python<'_>, view_or_table: &str) -> PyResult<ArrowTable> {
-        self.with(py, |engine| ArrowTable::of_rows(&engine.snapshot(view_or_table)?))
+    #[pyo3(signature = (view_or_table, weighted = false))]
+    fn snapshot(&self, py: Python<'_>, view_or_table: &str, weighted: bool) -> PyResult<ArrowTable> {
+        self.with(py, |engine| {
+            let rows = engine.snapshot(view_or_table)?;
+            if weighted { ArrowTable::with_weights(&rows) } else { ArrowTable::of_rows(view_or_table, &rows) }
+        })
     }
 
     fn graph(&self, py: Python<'_>, format: &str) -> PyResult<String> {
@@ -172,9 +200,11 @@ impl Database {
         self.with(py, |engine| engine.explain(view))
     }
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.refuse_reentry(py)?;
         let engine = py.detach(|| held(&self.engine).take());
         py.detach(|| drop(engine));
+        Ok(())
     }
 }
 
@@ -193,21 +223,61 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One operation per given data: chunks of one table are put together, so that a key that stands twice is found.
-fn joined(given: Vec<(OperationKind, String, Vec<RecordBatch>)>) -> Result<Vec<Operation>, EngineError> {
+fn joined(given: Vec<(OperationKind, String, Given)>) -> Result<Vec<Operation>, EngineError> {
     let mut operations = Vec::with_capacity(given.len());
-    for (kind, table, mut batches) in given {
+    for (kind, table, Given { mut batches, omitted }) in given {
         let rows = match batches.len() {
             0 => continue,
             1 => batches.swap_remove(0),
-            _ => arrow::compute::concat_batches(&batches[0].schema(), &batches).map_err(tailrace_engine::trace::TraceError::from)?,
+            _ => put_together(&batches)?,
         };
-        operations.push(Operation { kind, table, rows });
+        operations.push(Operation { kind, table, rows, omitted });
     }
     Ok(operations)
 }
 
+/// Rows whose columns are worth putting together on several threads.
+const MANY_ROWS: usize = 200_000;
+
+/// What `column` gives for `0..columns`, made on all cores.
+fn side_by_side(
+    columns: usize,
+    column: impl Fn(usize) -> Result<ArrayRef, TraceError> + Sync,
+) -> Result<Vec<ArrayRef>, TraceError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(columns).max(1);
+    let every = |first: usize| (first..columns).step_by(threads).map(&column).collect::<Vec<_>>();
+    let mut made: Vec<std::vec::IntoIter<_>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|first| scope.spawn(move || every(first))).collect();
+        let own = every(0).into_iter();
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(columns) => columns.into_iter(),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        std::iter::once(own).chain(others).collect()
+    });
+    (0..columns).filter_map(|index| made[index % threads].next()).collect()
+}
+
+/// All rows in one batch, in normal form: the bytes of texts are shared.
+fn put_together(batches: &[RecordBatch]) -> Result<RecordBatch, TraceError> {
+    let schema = normal_schema(batches[0].schema_ref());
+    let column = |index: usize| {
+        let chunks: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(index)).collect();
+        normal_concat(&chunks)
+    };
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    let columns = if rows < MANY_ROWS {
+        (0..schema.fields().len()).map(column).collect::<Result<_, _>>()?
+    } else {
+        side_by_side(schema.fields().len(), column)?
+    };
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+}
+
 fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError> {
-    let (mut node, mut operator, mut label, mut seconds) = (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
+    let (mut node, mut operator, mut label, mut seconds) =
+        (UInt32Builder::new(), StringBuilder::new(), StringBuilder::new(), Float64Builder::new());
     for row in metrics {
         node.append_value(row.node);
         operator.append_value(&row.operator);
@@ -230,7 +300,7 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
         ("state_bytes", count(|row| row.state_bytes)),
         ("batches", count(|row| row.batches)),
     ];
-    Ok(RecordBatch::try_from_iter(columns).map_err(tailrace_engine::trace::TraceError::from)?)
+    Ok(RecordBatch::try_from_iter(columns).map_err(TraceError::from)?)
 }
 
 fn native_outcome(outcome: StatementOutcome, schemas: &Arc<Vec<(String, SchemaRef)>>) -> Outcome {

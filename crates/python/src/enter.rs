@@ -19,12 +19,18 @@ const PERIOD_MILLIS: u64 = 20;
 static SIGNAL: Mutex<Option<PyErr>> = Mutex::new(None);
 
 /// Runs `work` without the interpreter's lock.
-pub(crate) fn enter<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, EngineError> + Send) -> PyResult<T> {
+pub(crate) fn enter<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, EngineError> + Send,
+) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(from_engine(py, error)),
         Err(panic) => {
-            let message = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            let message = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             Err(raise(py, Kind::Internal, format!("a defect in the engine: {}", message.unwrap_or_default())))
         }
     }

@@ -55,4 +55,10 @@ mod _tailrace {
     fn bench_consolidate(py: Python<'_>, rows: usize) -> PyResult<f64> {
         enter::enter(py, || Ok(bench::consolidate(rows, 5)?))
     }
+
+    /// Seconds to merge two indexed batches of that many (i64, i64) rows each, best of five.
+    #[pyfunction]
+    fn bench_merge(py: Python<'_>, rows: usize) -> PyResult<f64> {
+        enter::enter(py, || Ok(bench::merge(rows, 5)?))
+    }
 }

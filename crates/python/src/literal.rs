@@ -18,7 +18,8 @@ pub(crate) fn scalar(value: &Bound<'_, PyAny>, data_type: Option<&DataType>) -> 
     let field = Field::new("literal", data_type, true);
     let values = [(!value.is_none()).then(|| value.clone())];
     let array = column(&values, &field, "the literal")?;
-    ScalarValue::try_from_array(&array, 0).map_err(|error| raise(value.py(), Kind::TypeMismatch, error.to_string()))
+    ScalarValue::try_from_array(&array, 0)
+        .map_err(|error| raise(value.py(), Kind::TypeMismatch, error.to_string()))
 }
 
 fn suggested(value: &Bound<'_, PyAny>) -> PyResult<DataType> {
@@ -59,7 +60,11 @@ fn by_class(value: &Bound<'_, PyAny>) -> PyResult<DataType> {
         "timedelta" => Ok(DataType::Duration(TimeUnit::Microsecond)),
         "UUID" => Ok(DataType::FixedSizeBinary(16)),
         "Decimal" => Ok(DataType::Decimal128(38, decimal_scale(value)?)),
-        _ => Err(raise(value.py(), Kind::TypeMismatch, format!("a {name} cannot be a constant in an expression"))),
+        _ => Err(raise(
+            value.py(),
+            Kind::TypeMismatch,
+            format!("a {name} cannot be a constant in an expression"),
+        )),
     }
 }
 

@@ -30,12 +30,13 @@ impl Plan {
     }
 
     fn type_of(&self, py: Python<'_>, expr: &Expr) -> PyResult<(Type, bool)> {
-        let (data_type, nullable) = sql::type_of(&expr.0, self.0.schema()).map_err(|error| from_plan(py, &error))?;
+        let (data_type, nullable) =
+            sql::type_of(&expr.logical(), self.0.schema()).map_err(|error| from_plan(py, &error))?;
         Ok((Type(tailrace_engine::trace::external_type(&data_type)), nullable))
     }
 
     fn filter(&self, py: Python<'_>, predicate: &Expr) -> PyResult<Self> {
-        made(py, self.0.filter(&predicate.0))
+        made(py, self.0.filter(&predicate.logical()))
     }
 
     fn project(&self, py: Python<'_>, columns: Vec<(String, Py<Expr>)>) -> PyResult<Self> {
@@ -46,8 +47,14 @@ impl Plan {
         made(py, self.0.unnest(column, output))
     }
 
-    fn aggregate(&self, py: Python<'_>, keys: Vec<(String, Py<Expr>)>, aggregates: Vec<(String, Py<Aggregate>)>) -> PyResult<Self> {
-        let calls: Vec<_> = aggregates.iter().map(|(name, call)| (name.clone(), call.get().0.clone())).collect();
+    fn aggregate(
+        &self,
+        py: Python<'_>,
+        keys: Vec<(String, Py<Expr>)>,
+        aggregates: Vec<(String, Py<Aggregate>)>,
+    ) -> PyResult<Self> {
+        let calls: Vec<_> =
+            aggregates.iter().map(|(name, call)| (name.clone(), call.get().0.clone())).collect();
         made(py, self.0.aggregate(&named(&keys), &calls))
     }
 
@@ -62,8 +69,16 @@ impl Plan {
         residual: Option<Py<Expr>>,
         output: Vec<(String, Py<Expr>)>,
     ) -> PyResult<Self> {
-        let kind = join_kind(kind).ok_or_else(|| raise(py, Kind::Plan, format!("join kind '{kind}' does not exist. Kinds: inner, left, right, full, semi, anti, cross")))?;
-        let residual = residual.map(|residual| residual.get().0.clone());
+        let kind = join_kind(kind).ok_or_else(|| {
+            raise(
+                py,
+                Kind::Plan,
+                format!(
+                    "join kind '{kind}' does not exist. Kinds: inner, left, right, full, semi, anti, cross"
+                ),
+            )
+        })?;
+        let residual = residual.map(|residual| residual.get().logical());
         let keys = (&logical(&left_keys)[..], &logical(&right_keys)[..]);
         made(py, self.0.join(&right.0, kind, keys, residual.as_ref(), &named(&output)))
     }
@@ -89,12 +104,29 @@ impl Plan {
     }
 
     #[pyo3(signature = (partition, order, k, offset = 0))]
-    fn top_k(&self, py: Python<'_>, partition: Vec<Py<Expr>>, order: Vec<PyOrder>, k: Option<usize>, offset: usize) -> PyResult<Self> {
+    fn top_k(
+        &self,
+        py: Python<'_>,
+        partition: Vec<Py<Expr>>,
+        order: Vec<PyOrder>,
+        k: Option<usize>,
+        offset: usize,
+    ) -> PyResult<Self> {
         made(py, self.0.top_k(&logical(&partition), &crate::aggregate::order(&order), k, offset))
     }
 
-    fn window(&self, py: Python<'_>, partition: Vec<Py<Expr>>, order: Vec<PyOrder>, functions: Vec<(String, String, Vec<Py<Expr>>)>) -> PyResult<Self> {
-        let call = |(name, function, args): (String, String, Vec<Py<Expr>>)| WindowExpr { name, function, args: logical(&args) };
+    fn window(
+        &self,
+        py: Python<'_>,
+        partition: Vec<Py<Expr>>,
+        order: Vec<PyOrder>,
+        functions: Vec<(String, String, Vec<Py<Expr>>)>,
+    ) -> PyResult<Self> {
+        let call = |(name, function, args): (String, String, Vec<Py<Expr>>)| WindowExpr {
+            name,
+            function,
+            args: logical(&args),
+        };
         let functions: Vec<WindowExpr> = functions.into_iter().map(call).collect();
         made(py, self.0.window(&logical(&partition), &crate::aggregate::order(&order), &functions))
     }
@@ -112,7 +144,13 @@ impl Plan {
     }
 
     #[pyo3(signature = (function, fields, flat = false))]
-    fn map_rows(&self, py: Python<'_>, function: Py<PyAny>, fields: Vec<PyField>, flat: bool) -> PyResult<Self> {
+    fn map_rows(
+        &self,
+        py: Python<'_>,
+        function: Py<PyAny>,
+        fields: Vec<PyField>,
+        flat: bool,
+    ) -> PyResult<Self> {
         let schema = schema_of(&fields);
         made(py, self.0.map_rows(row_function(function, schema.clone(), flat), &schema))
     }
@@ -127,10 +165,18 @@ impl Plan {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (relations, limit = 10_000))]
-    fn fixpoint(py: Python<'_>, relations: Vec<(Py<Self>, Py<Self>)>, limit: u32) -> PyResult<Vec<Self>> {
-        let pairs: Vec<_> = relations.iter().map(|(relation, body)| (relation.get().0.clone(), body.get().0.clone())).collect();
-        let plans = sql::Plan::fixpoint(&pairs, limit).map_err(|error| from_plan(py, &error))?;
+    #[pyo3(signature = (name, relations, limit = 10_000))]
+    fn fixpoint(
+        py: Python<'_>,
+        name: &str,
+        relations: Vec<(Py<Self>, Py<Self>)>,
+        limit: u32,
+    ) -> PyResult<Vec<Self>> {
+        let pairs: Vec<_> = relations
+            .iter()
+            .map(|(relation, body)| (relation.get().0.clone(), body.get().0.clone()))
+            .collect();
+        let plans = sql::Plan::fixpoint(name, &pairs, limit).map_err(|error| from_plan(py, &error))?;
         Ok(plans.into_iter().map(Self).collect())
     }
 

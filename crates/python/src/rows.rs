@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringViewBuilder};
+use arrow_array::builder::{
+    BinaryViewBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringViewBuilder,
+};
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
+    new_null_array,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -13,20 +18,56 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use crate::capsule::import_batches;
 use crate::error::{Kind, raise};
 
+/// Data as rows of a table.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// The rows, in chunks.
+    pub(crate) batches: Vec<RecordBatch>,
+    /// Columns that only some rows give, with a bit set for each row that does not.
+    pub(crate) omitted: Vec<(String, BooleanBuffer)>,
+}
+
 /// The rows of `data` for a table of that schema. `keys` are the key columns, for data that is a list of keys.
-pub(crate) fn batches(data: &Bound<'_, PyAny>, table: &str, schema: &Schema, keys: &[String]) -> PyResult<Vec<RecordBatch>> {
+pub(crate) fn given(
+    data: &Bound<'_, PyAny>,
+    table: &str,
+    schema: &Schema,
+    keys: &[String],
+) -> PyResult<Given> {
+    let batches = batches(data, table, schema, keys)?;
+    let omitted = if batches.len() == 1 { omitted(data, &batches[0])? } else { Vec::new() };
+    Ok(Given { batches, omitted })
+}
+
+/// The rows alone: what a row does not give is NULL.
+pub(crate) fn batches(
+    data: &Bound<'_, PyAny>,
+    table: &str,
+    schema: &Schema,
+    keys: &[String],
+) -> PyResult<Vec<RecordBatch>> {
     if let Some(batches) = import_batches(data)? {
         return Ok(batches);
     }
     let target = Target { table, schema, keys };
     if let Ok(columns) = data.cast::<PyDict>() {
-        let is_columns = columns.values().iter().all(|value| value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || has_arrow(&value));
-        return Ok(vec![if is_columns { target.from_columns(columns)? } else { target.from_rows(&PyList::new(data.py(), [columns])?)? }]);
+        let is_columns = columns.values().iter().all(|value| {
+            value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || has_arrow(&value)
+        });
+        return Ok(vec![if is_columns {
+            target.from_columns(columns)?
+        } else {
+            target.from_rows(&PyList::new(data.py(), [columns])?)?
+        }]);
     }
     if let Ok(rows) = data.cast::<PyList>() {
         return Ok(vec![target.from_rows(rows)?]);
     }
-    if data.is_instance_of::<PyTuple>() || !has_fields(data, schema) && data.try_iter().is_ok() && !data.is_instance_of::<pyo3::types::PyString>() {
+    if data.is_instance_of::<PyTuple>()
+        || !has_fields(data, schema)
+            && data.try_iter().is_ok()
+            && !data.is_instance_of::<pyo3::types::PyString>()
+    {
         let rows = PyList::new(data.py(), data.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
         return Ok(vec![target.from_rows(&rows)?]);
     }
@@ -38,8 +79,28 @@ pub(crate) fn column(values: &[Option<Bound<'_, PyAny>>], field: &Field, what: &
     Column { field, what }.build(values)
 }
 
+/// What dicts with different keys do not give.
+fn omitted(data: &Bound<'_, PyAny>, rows: &RecordBatch) -> PyResult<Vec<(String, BooleanBuffer)>> {
+    let Ok(list) = data.cast::<PyList>() else { return Ok(Vec::new()) };
+    let dicts: Vec<Bound<'_, PyDict>> = list.iter().map_while(|row| row.cast_into().ok()).collect();
+    if dicts.len() < list.len() || dicts.iter().all(|row| row.len() == rows.num_columns()) {
+        return Ok(Vec::new());
+    }
+    let mut omitted = Vec::new();
+    for field in rows.schema_ref().fields() {
+        let lacks = |row: &Bound<'_, PyDict>| row.contains(field.name()).map(|there| !there);
+        let lacking: BooleanBuffer = dicts.iter().map(lacks).collect::<PyResult<Vec<bool>>>()?.into();
+        if lacking.count_set_bits() > 0 {
+            omitted.push((field.name().clone(), lacking));
+        }
+    }
+    Ok(omitted)
+}
+
 fn has_arrow(value: &Bound<'_, PyAny>) -> bool {
-    value.hasattr("__arrow_c_array__").unwrap_or(false) || value.hasattr("__array__").unwrap_or(false) || value.hasattr("__arrow_c_stream__").unwrap_or(false)
+    value.hasattr("__arrow_c_array__").unwrap_or(false)
+        || value.hasattr("__array__").unwrap_or(false)
+        || value.hasattr("__arrow_c_stream__").unwrap_or(false)
 }
 
 fn has_fields(value: &Bound<'_, PyAny>, schema: &Schema) -> bool {
@@ -68,7 +129,13 @@ impl Target<'_> {
             arrays.push(array);
         }
         if let Some(wrong) = arrays.iter().position(|array| array.len() != arrays[0].len()) {
-            let message = format!("columns of different length: '{}' has {} rows, '{}' has {}", fields[0].name(), arrays[0].len(), fields[wrong].name(), arrays[wrong].len());
+            let message = format!(
+                "columns of different length: '{}' has {} rows, '{}' has {}",
+                fields[0].name(),
+                arrays[0].len(),
+                fields[wrong].name(),
+                arrays[wrong].len()
+            );
             return Err(raise(columns.py(), Kind::Schema, message));
         }
         record_batch(columns.py(), fields, arrays, None)
@@ -94,7 +161,9 @@ impl Target<'_> {
         let mut names: Vec<String> = first.keys().extract()?;
         for (index, row) in rows.iter().enumerate().skip(1) {
             let row = row.cast::<PyDict>().map_err(|_| self.wrong_row(&row, index))?;
-            if row.len() != names.len() || !names.iter().all(|name| row.contains(name.as_str()).unwrap_or(false)) {
+            if row.len() != names.len()
+                || !names.iter().all(|name| row.contains(name.as_str()).unwrap_or(false))
+            {
                 for name in row.keys() {
                     let name: String = name.extract()?;
                     if !names.contains(&name) {
@@ -118,7 +187,8 @@ impl Target<'_> {
             return Err(self.wrong_row(&rows.get_item(0)?, 0));
         }
         let wide = self.keys.len() > 1;
-        let mut columns: Vec<Vec<Option<Bound<'_, PyAny>>>> = vec![Vec::with_capacity(rows.len()); self.keys.len()];
+        let mut columns: Vec<Vec<Option<Bound<'_, PyAny>>>> =
+            vec![Vec::with_capacity(rows.len()); self.keys.len()];
         for (index, row) in rows.iter().enumerate() {
             let parts: Vec<Bound<'_, PyAny>> = match row.cast::<PyTuple>() {
                 Ok(tuple) => tuple.iter().collect(),
@@ -126,7 +196,13 @@ impl Target<'_> {
                 Err(_) => vec![row.clone()],
             };
             if parts.len() != self.keys.len() {
-                let message = format!("row {index} for table '{}': expected a key of {} values ({}), got {}", self.table, self.keys.len(), self.keys.join(", "), parts.len());
+                let message = format!(
+                    "row {index} for table '{}': expected a key of {} values ({}), got {}",
+                    self.table,
+                    self.keys.len(),
+                    self.keys.join(", "),
+                    parts.len()
+                );
                 return Err(raise(py, Kind::Schema, message));
             }
             columns.iter_mut().zip(parts).for_each(|(column, part)| column.push(not_none(part)));
@@ -171,13 +247,24 @@ impl Target<'_> {
         }
         self.schema.field_with_name(name).cloned().map_err(|_| {
             let choices: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
-            raise(py, Kind::Column, format!("table '{}' has no column '{name}'. Existing columns: {}", self.table, choices.join(", ")))
+            raise(
+                py,
+                Kind::Column,
+                format!(
+                    "table '{}' has no column '{name}'. Existing columns: {}",
+                    self.table,
+                    choices.join(", ")
+                ),
+            )
         })
     }
 
     fn wrong_row(&self, row: &Bound<'_, PyAny>, index: usize) -> PyErr {
         let found = row.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-        let message = format!("row {index} for table '{}': expected a dict or an object with its columns, got {found}", self.table);
+        let message = format!(
+            "row {index} for table '{}': expected a dict or an object with its columns, got {found}",
+            self.table
+        );
         raise(row.py(), Kind::TypeMismatch, message)
     }
 }
@@ -207,37 +294,57 @@ impl Column<'_> {
             DataType::UInt16 => ints!(UInt16Type),
             DataType::UInt32 => ints!(UInt32Type),
             DataType::UInt64 => ints!(UInt64Type),
-            DataType::Float32 => self.primitive::<Float32Type>(values, |value| value.extract()),
-            DataType::Float64 => self.primitive::<Float64Type>(values, |value| value.extract()),
+            DataType::Float32 => self.primitive::<Float32Type>(values, float32),
+            DataType::Float64 => self.primitive::<Float64Type>(values, float64),
             DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => self.strings(values),
             DataType::Binary | DataType::BinaryView | DataType::LargeBinary => self.binaries(values),
             DataType::FixedSizeBinary(width) => self.fixed(values, *width),
-            DataType::Decimal128(_, scale) => {
-                let scale = *scale;
-                let array = self.primitive::<Decimal128Type>(values, |value| decimal(value, scale))?;
+            DataType::Decimal128(precision, scale) => {
+                let (precision, scale) = (*precision, *scale);
+                let array =
+                    self.primitive::<Decimal128Type>(values, |value| decimal(value, precision, scale))?;
                 Ok(arrow_cast(&array, self.field.data_type()))
             }
-            DataType::Date32 => self.primitive::<Date32Type>(values, |value| Ok(days(value)? as i32)),
-            DataType::Time64(TimeUnit::Microsecond) => self.primitive::<Time64MicrosecondType>(values, micros_of_day),
-            DataType::Duration(TimeUnit::Microsecond) => self.primitive::<DurationMicrosecondType>(values, micros_of_delta),
+            DataType::Date32 => self.primitive::<Date32Type>(values, date),
+            DataType::Time64(TimeUnit::Microsecond) => {
+                self.primitive::<Time64MicrosecondType>(values, time_of_day)
+            }
+            DataType::Duration(TimeUnit::Microsecond) => {
+                self.primitive::<DurationMicrosecondType>(values, micros_of_delta)
+            }
             DataType::Timestamp(TimeUnit::Microsecond, zone) => {
                 let zoned = zone.is_some();
-                let array = self.primitive::<TimestampMicrosecondType>(values, |value| timestamp(value, zoned))?;
+                let array =
+                    self.primitive::<TimestampMicrosecondType>(values, |value| timestamp(value, zoned))?;
                 Ok(arrow_cast(&array, self.field.data_type()))
             }
             DataType::List(item) => self.list(values, item),
-            DataType::Struct(fields) => self.structs(values, &fields.iter().map(|field| field.as_ref().clone()).collect::<Vec<_>>()),
+            DataType::Struct(fields) => {
+                self.structs(values, &fields.iter().map(|field| field.as_ref().clone()).collect::<Vec<_>>())
+            }
             DataType::Map(entries, sorted) => self.map(values, entries, *sorted),
-            other => Err(raise_here(values, format!("{}: Python values of type {other} are not supported; pass an Arrow array", self.what))),
+            other => Err(raise_here(
+                values,
+                format!(
+                    "{}: Python values of type {other} are not supported; pass an Arrow array",
+                    self.what
+                ),
+            )),
         }
     }
 
-    fn primitive<T: ArrowPrimitiveType>(&self, values: Values<'_, '_>, extract: impl Fn(&Bound<'_, PyAny>) -> PyResult<T::Native>) -> PyResult<ArrayRef> {
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        values: Values<'_, '_>,
+        extract: impl Fn(&Bound<'_, PyAny>) -> PyResult<T::Native>,
+    ) -> PyResult<ArrayRef> {
         let mut builder = PrimitiveBuilder::<T>::with_capacity(values.len());
         for (row, value) in values.iter().enumerate() {
             match value {
                 None => builder.append_null(),
-                Some(value) if value.is_instance_of::<pyo3::types::PyBool>() => return Err(self.wrong(value, row)),
+                Some(value) if value.is_instance_of::<pyo3::types::PyBool>() => {
+                    return Err(self.wrong(value, row));
+                }
                 Some(value) => builder.append_value(extract(value).map_err(|_| self.wrong(value, row))?),
             }
         }
@@ -247,7 +354,12 @@ impl Column<'_> {
     fn booleans(&self, values: Values<'_, '_>) -> PyResult<ArrayRef> {
         let mut builder = BooleanBuilder::with_capacity(values.len());
         for (row, value) in values.iter().enumerate() {
-            builder.append_option(value.as_ref().map(|value| value.extract::<bool>().map_err(|_| self.wrong(value, row))).transpose()?);
+            builder.append_option(
+                value
+                    .as_ref()
+                    .map(|value| value.extract::<bool>().map_err(|_| self.wrong(value, row)))
+                    .transpose()?,
+            );
         }
         Ok(Arc::new(builder.finish()))
     }
@@ -257,7 +369,9 @@ impl Column<'_> {
         for (row, value) in values.iter().enumerate() {
             match value {
                 None => builder.append_null(),
-                Some(value) => builder.append_value(value.extract::<pyo3::pybacked::PyBackedStr>().map_err(|_| self.wrong(value, row))?),
+                Some(value) => builder.append_value(
+                    value.extract::<pyo3::pybacked::PyBackedStr>().map_err(|_| self.wrong(value, row))?,
+                ),
             }
         }
         Ok(Arc::new(builder.finish()))
@@ -268,7 +382,8 @@ impl Column<'_> {
         for (row, value) in values.iter().enumerate() {
             match value {
                 None => builder.append_null(),
-                Some(value) => builder.append_value(value.cast::<PyBytes>().map_err(|_| self.wrong(value, row))?.as_bytes()),
+                Some(value) => builder
+                    .append_value(value.cast::<PyBytes>().map_err(|_| self.wrong(value, row))?.as_bytes()),
             }
         }
         Ok(Arc::new(builder.finish()))
@@ -282,7 +397,11 @@ impl Column<'_> {
                 builder.append_null();
                 continue;
             };
-            let bytes = if value.is_instance_of::<PyBytes>() { value.clone() } else { value.getattr("bytes").map_err(|_| self.wrong(value, row))? };
+            let bytes = if value.is_instance_of::<PyBytes>() {
+                value.clone()
+            } else {
+                value.getattr("bytes").map_err(|_| self.wrong(value, row))?
+            };
             let bytes = bytes.cast::<PyBytes>().map_err(|_| self.wrong(value, row))?;
             builder.append_value(bytes.as_bytes()).map_err(|_| self.wrong(value, row))?;
         }
@@ -314,7 +433,10 @@ impl Column<'_> {
         for field in fields {
             let mut parts = Vec::with_capacity(values.len());
             for (row, value) in values.iter().enumerate() {
-                let part = value.as_ref().map(|value| member(value, field.name()).map_err(|_| self.wrong(value, row))).transpose()?;
+                let part = value
+                    .as_ref()
+                    .map(|value| member(value, field.name()).map_err(|_| self.wrong(value, row)))
+                    .transpose()?;
                 parts.push(part.and_then(not_none));
             }
             let array = column(&parts, field, &format!("field '{}' of {}", field.name(), self.what))?;
@@ -347,14 +469,24 @@ impl Column<'_> {
         ];
         let pairs = StructArray::new(fields.into(), vec![keys, items], None);
         let entries = Arc::new(entries.as_ref().clone().with_data_type(pairs.data_type().clone()));
-        Ok(Arc::new(MapArray::new(entries, OffsetBuffer::from_lengths(lengths), pairs, validity(values), sorted)))
+        Ok(Arc::new(MapArray::new(
+            entries,
+            OffsetBuffer::from_lengths(lengths),
+            pairs,
+            validity(values),
+            sorted,
+        )))
     }
 
     fn wrong(&self, value: &Bound<'_, PyAny>, row: usize) -> PyErr {
         let found = value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
         let shown = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
         let expected = tailrace_engine::trace::external_type(self.field.data_type());
-        raise(value.py(), Kind::TypeMismatch, format!("{}: row {row} is {shown} ({found}), expected {expected}", self.what))
+        raise(
+            value.py(),
+            Kind::TypeMismatch,
+            format!("{}: row {row} is {shown} ({found}), expected {expected}", self.what),
+        )
     }
 }
 
@@ -375,7 +507,12 @@ fn not_none(value: Bound<'_, PyAny>) -> Option<Bound<'_, PyAny>> {
 
 fn is_scalar(value: &Bound<'_, PyAny>) -> bool {
     use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
-    value.is_instance_of::<PyInt>() || value.is_instance_of::<PyString>() || value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyBool>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyTuple>()
+    value.is_instance_of::<PyInt>()
+        || value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyFloat>()
+        || value.is_instance_of::<PyBool>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyTuple>()
 }
 
 fn raise_here(values: Values<'_, '_>, message: String) -> PyErr {
@@ -390,6 +527,41 @@ fn arrow_cast(array: &ArrayRef, target: &DataType) -> ArrayRef {
     data.build().map_or_else(|_| Arc::clone(array), arrow_array::make_array)
 }
 
+/// A float, or an int that is exactly a float.
+fn float64(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let float: f64 = value.extract()?;
+    if value.is_instance_of::<pyo3::types::PyInt>() && !value.eq(float)? {
+        return Err(pyo3::exceptions::PyOverflowError::new_err("float"));
+    }
+    Ok(float)
+}
+
+/// The nearest small float, as Python numbers have no exact one; a value beyond its range is refused.
+fn float32(value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    let wide = float64(value)?;
+    let float = wide as f32;
+    if float.is_infinite() && wide.is_finite() {
+        return Err(pyo3::exceptions::PyOverflowError::new_err("float"));
+    }
+    Ok(float)
+}
+
+/// The day of a date. A datetime is one too, to Python, but its time would be lost.
+fn date(value: &Bound<'_, PyAny>) -> PyResult<i32> {
+    if value.hasattr("hour")? {
+        return Err(pyo3::exceptions::PyTypeError::new_err("date"));
+    }
+    Ok(days(value)? as i32)
+}
+
+/// The time of a time of day without a zone, which the column could not keep.
+fn time_of_day(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if value.hasattr("year")? || !value.getattr("tzinfo")?.is_none() {
+        return Err(pyo3::exceptions::PyTypeError::new_err("time"));
+    }
+    micros_of_day(value)
+}
+
 fn days(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     const EPOCH: i64 = 719_163;
     Ok(value.call_method0("toordinal")?.extract::<i64>()? - EPOCH)
@@ -400,15 +572,32 @@ fn micros_of_day(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     Ok(((part("hour")? * 60 + part("minute")?) * 60 + part("second")?) * 1_000_000 + part("microsecond")?)
 }
 
+/// What a pandas value has below a microsecond.
+fn nanoseconds(value: &Bound<'_, PyAny>, name: &str) -> PyResult<i64> {
+    value.getattr_opt(name)?.map_or(Ok(0), |part| part.extract())
+}
+
 fn micros_of_delta(value: &Bound<'_, PyAny>) -> PyResult<i64> {
+    if nanoseconds(value, "nanoseconds")? != 0 {
+        return Err(pyo3::exceptions::PyTypeError::new_err("nanoseconds"));
+    }
     let part = |name: &str| value.getattr(name)?.extract::<i64>();
     let overflow = || pyo3::exceptions::PyOverflowError::new_err("duration");
-    let seconds = part("days")?.checked_mul(86_400).and_then(|days| days.checked_add(part("seconds").ok()?)).ok_or_else(overflow)?;
-    seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(part("microseconds").ok()?)).ok_or_else(overflow)
+    let seconds = part("days")?
+        .checked_mul(86_400)
+        .and_then(|days| days.checked_add(part("seconds").ok()?))
+        .ok_or_else(overflow)?;
+    seconds
+        .checked_mul(1_000_000)
+        .and_then(|micros| micros.checked_add(part("microseconds").ok()?))
+        .ok_or_else(overflow)
 }
 
 /// Microseconds since the epoch; a zone is needed if the column has one, and refused if it has none.
 fn timestamp(value: &Bound<'_, PyAny>, zoned: bool) -> PyResult<i64> {
+    if nanoseconds(value, "nanosecond")? != 0 {
+        return Err(pyo3::exceptions::PyTypeError::new_err("nanoseconds"));
+    }
     let local = days(value)? * 86_400_000_000 + micros_of_day(value)?;
     let offset = value.call_method0("utcoffset")?;
     if offset.is_none() == zoned {
@@ -418,27 +607,45 @@ fn timestamp(value: &Bound<'_, PyAny>, zoned: bool) -> PyResult<i64> {
 }
 
 /// A decimal (or int) as an integer of the column's scale; a value that needs more digits is refused.
-fn decimal(value: &Bound<'_, PyAny>, scale: i8) -> PyResult<i128> {
+fn decimal(value: &Bound<'_, PyAny>, precision: u8, scale: i8) -> PyResult<i128> {
     let wrong = || pyo3::exceptions::PyTypeError::new_err("decimal");
     if value.is_instance_of::<pyo3::types::PyFloat>() {
         return Err(wrong());
     }
-    let text = format!("{}", value.call_method1("__format__", ("f",)).or_else(|_| value.str().map(Bound::into_any))?);
+    let text = format!(
+        "{}",
+        value.call_method1("__format__", ("f",)).or_else(|_| value.str().map(Bound::into_any))?
+    );
     let (negative, digits) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let fraction = fraction.trim_end_matches('0');
-    if fraction.len() > scale as usize || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+    if fraction.len() > scale as usize
+        || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit())
+    {
         return Err(wrong());
     }
     let padded = format!("{whole}{fraction:0<width$}", width = scale as usize);
     let magnitude: i128 = padded.parse().map_err(|_| wrong())?;
+    if 10_i128.checked_pow(u32::from(precision)).is_some_and(|bound| magnitude >= bound) {
+        return Err(wrong());
+    }
     Ok(if negative { -magnitude } else { magnitude })
 }
 
-fn record_batch(py: Python<'_>, fields: Vec<Field>, arrays: Vec<ArrayRef>, rows: Option<usize>) -> PyResult<RecordBatch> {
-    let fields: Vec<Field> = fields.into_iter().zip(&arrays).map(|(field, array)| field.with_data_type(array.data_type().clone())).collect();
+fn record_batch(
+    py: Python<'_>,
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+    rows: Option<usize>,
+) -> PyResult<RecordBatch> {
+    let fields: Vec<Field> = fields
+        .into_iter()
+        .zip(&arrays)
+        .map(|(field, array)| field.with_data_type(array.data_type().clone()))
+        .collect();
     let schema: SchemaRef = Arc::new(Schema::new(fields));
     let rows = rows.or_else(|| arrays.first().map(|array| array.len()));
     let options = RecordBatchOptions::new().with_row_count(rows);
-    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| raise(py, Kind::Schema, error.to_string()))
+    RecordBatch::try_new_with_options(schema, arrays, &options)
+        .map_err(|error| raise(py, Kind::Schema, error.to_string()))
 }

@@ -33,7 +33,11 @@ impl Step {
     fn delta(&self, py: Python<'_>, view: &str) -> PyResult<ArrowTable> {
         let Some((_, schema)) = self.schemas.iter().find(|(name, _)| name == view) else {
             let choices: Vec<&str> = self.schemas.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(raise(py, Kind::UnknownView, format!("view '{view}' does not exist. Views: {}", choices.join(", "))));
+            return Err(raise(
+                py,
+                Kind::UnknownView,
+                format!("view '{view}' does not exist. Views: {}", choices.join(", ")),
+            ));
         };
         enter(py, || match self.changes.get(view)? {
             Some(changes) => ArrowTable::with_weights(changes),

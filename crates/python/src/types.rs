@@ -35,22 +35,37 @@ pub(crate) fn describe(py: Python<'_>, schema: &Schema) -> PyResult<Vec<(String,
 }
 
 fn fields_of(fields: &[PyField]) -> Fields {
-    fields.iter().map(|(name, data_type, nullable)| Field::new(name, data_type.get().0.clone(), *nullable)).collect()
+    fields
+        .iter()
+        .map(|(name, data_type, nullable)| Field::new(name, data_type.get().0.clone(), *nullable))
+        .collect()
 }
 
 #[pymethods]
 impl Type {
     #[staticmethod]
     fn of(py: Python<'_>, name: &str) -> PyResult<Self> {
-        named(name).map(Self).ok_or_else(|| raise(py, Kind::Plan, format!("type '{name}' does not exist. Types: {}", NAMES.join(", "))))
+        named(name).map(Self).ok_or_else(|| {
+            raise(py, Kind::Plan, format!("type '{name}' does not exist. Types: {}", NAMES.join(", ")))
+        })
     }
 
     #[staticmethod]
     fn decimal(py: Python<'_>, precision: u8, scale: i8) -> PyResult<Self> {
         match precision {
-            1..=38 if i16::from(scale) <= i16::from(precision) && scale >= 0 => Ok(Self(DataType::Decimal128(precision, scale))),
-            39..=76 if i16::from(scale) <= i16::from(precision) && scale >= 0 => Ok(Self(DataType::Decimal256(precision, scale))),
-            _ => Err(raise(py, Kind::Plan, format!("decimal({precision}, {scale}): the precision is 1 to 76, the scale 0 to the precision"))),
+            1..=38 if i16::from(scale) <= i16::from(precision) && scale >= 0 => {
+                Ok(Self(DataType::Decimal128(precision, scale)))
+            }
+            39..=76 if i16::from(scale) <= i16::from(precision) && scale >= 0 => {
+                Ok(Self(DataType::Decimal256(precision, scale)))
+            }
+            _ => Err(raise(
+                py,
+                Kind::Plan,
+                format!(
+                    "decimal({precision}, {scale}): the precision is 1 to 76, the scale 0 to the precision"
+                ),
+            )),
         }
     }
 
@@ -80,7 +95,10 @@ impl Type {
     #[staticmethod]
     #[pyo3(signature = (key, value, nullable = true))]
     fn map(key: &Self, value: &Self, nullable: bool) -> Self {
-        let fields = Fields::from(vec![Field::new("key", key.0.clone(), false), Field::new("value", value.0.clone(), nullable)]);
+        let fields = Fields::from(vec![
+            Field::new("key", key.0.clone(), false),
+            Field::new("value", value.0.clone(), nullable),
+        ]);
         Self(DataType::Map(Arc::new(Field::new("entries", DataType::Struct(fields), false)), false))
     }
 
@@ -103,14 +121,32 @@ impl Type {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&self.0).map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
+        let schema =
+            FFI_ArrowSchema::try_from(&self.0).map_err(|error| raise(py, Kind::Schema, error.to_string()))?;
         export_schema(py, schema)
     }
 }
 
 const NAMES: [&str; 19] = [
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "utf8", "binary", "date", "time", "timestamp",
-    "duration", "interval", "null",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+    "utf8",
+    "binary",
+    "date",
+    "time",
+    "timestamp",
+    "duration",
+    "interval",
+    "null",
 ];
 
 fn named(name: &str) -> Option<DataType> {

@@ -1,6 +1,6 @@
 //! Binding: a logical expression over named columns becomes a physical one over positions.
 //!
-//! Types are coerced as in SQL. Integer arithmetic is checked: an overflow fails the step, it never wraps. A negation of integers is `0 - x` for the
+//! Types are coerced as in SQL. Integer arithmetic is checked, shifts too: an overflow fails the step, it never wraps. A negation of integers is `0 - x` for the
 //! same reason.
 
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use tailrace_operators::Scalar;
 
 use crate::PlanError;
 use crate::positions::columns_moved;
+use crate::expression::{measured, with_stack};
+use crate::shift::checked_shift;
 
 /// Binds an expression over the columns of one input.
 pub fn bind(expr: &Expr, schema: &SchemaRef) -> Result<Scalar, PlanError> {
@@ -46,21 +48,24 @@ pub fn type_of(expr: &Expr, schema: &SchemaRef) -> Result<(DataType, bool), Plan
 }
 
 fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
-    let side = |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
+    let side =
+        |name: &'static str, schema: &Schema| vec![Some(TableReference::bare(name)); schema.fields().len()];
     let qualifiers = [side("left", left), side("right", right)].concat();
     let fields: Vec<_> = left.fields().iter().chain(right.fields()).cloned().collect();
     Ok(DFSchema::from_field_specific_qualified_schema(qualifiers, &Arc::new(Schema::new(fields)))?)
 }
 
 fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
+    let depth = measured(expr)?;
     check_columns(expr, scope)?;
-    Ok(Scalar::new(physical(expr, scope)?, scope.as_arrow())?)
+    with_stack(depth, || Ok(Scalar::new(physical(expr, scope)?, scope.as_arrow())?))
 }
 
 fn physical(expr: &Expr, scope: &DFSchema) -> Result<Arc<dyn PhysicalExpr>, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
     let simple = simplified(coerced, scope)?;
-    let physical = create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
+    let physical =
+        create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
     let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
     check_depth(&checked)?;
     Ok(checked)
@@ -102,18 +107,28 @@ fn check_columns(expr: &Expr, scope: &DFSchema) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_arithmetic(expr: Arc<dyn PhysicalExpr>, schema: &Schema) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
+fn check_arithmetic(
+    expr: Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
     if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
         && matches!(binary.op(), Operator::Plus | Operator::Minus | Operator::Multiply)
     {
-        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right())).with_fail_on_overflow(true);
+        let checked = BinaryExpr::new(Arc::clone(binary.left()), *binary.op(), Arc::clone(binary.right()))
+            .with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(checked)));
+    }
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+        && let Some(shift) = checked_shift(*binary.op(), [binary.left(), binary.right()], schema)?
+    {
+        return Ok(Transformed::yes(shift));
     }
     if let Some(negative) = expr.downcast_ref::<NegativeExpr>()
         && negative.arg().data_type(schema)?.is_integer()
     {
         let zero = Arc::new(Literal::new(ScalarValue::new_zero(&negative.arg().data_type(schema)?)?));
-        let difference = BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
+        let difference =
+            BinaryExpr::new(zero, Operator::Minus, Arc::clone(negative.arg())).with_fail_on_overflow(true);
         return Ok(Transformed::yes(Arc::new(difference)));
     }
     Ok(Transformed::no(expr))

@@ -3,6 +3,7 @@
 use arrow_schema::DataType;
 use datafusion_common::DataFusionError;
 use tailrace_circuit::{GraphError, OperatorError};
+use tailrace_operators::nested::RecursionError;
 use tailrace_trace::TraceError;
 use thiserror::Error;
 
@@ -71,7 +72,21 @@ pub enum PlanError {
 impl PlanError {
     /// A mismatch of two Arrow types.
     pub fn types(context: impl Into<String>, expected: &DataType, found: &DataType) -> Self {
-        Self::TypeMismatch { context: context.into(), expected: expected.to_string(), found: found.to_string() }
+        Self::TypeMismatch {
+            context: context.into(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+}
+
+impl From<RecursionError> for PlanError {
+    fn from(error: RecursionError) -> Self {
+        match error {
+            RecursionError::Graph(error) => error.into(),
+            RecursionError::Operator(error) => error.into(),
+            error => Self::Invalid(error.to_string()),
+        }
     }
 }
 

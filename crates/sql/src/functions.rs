@@ -56,6 +56,15 @@ pub(crate) fn near_names(wanted: &str) -> Vec<String> {
 /// Names that start alike, or all names that contain the wanted one.
 fn closest(wanted: &str) -> String {
     let prefix: String = wanted.chars().take(3).collect();
-    let near: Vec<&str> = FUNCTIONS.keys().filter(|name| name.starts_with(&prefix) || name.contains(wanted)).map(String::as_str).take(8).collect();
-    if near.is_empty() { format!("{} functions exist, none with a similar name", FUNCTIONS.len()) } else { format!("Similar names: {}", near.join(", ")) }
+    let near: Vec<&str> = FUNCTIONS
+        .keys()
+        .filter(|name| name.starts_with(&prefix) || name.contains(wanted))
+        .map(String::as_str)
+        .take(8)
+        .collect();
+    if near.is_empty() {
+        format!("{} functions exist, none with a similar name", FUNCTIONS.len())
+    } else {
+        format!("Similar names: {}", near.join(", "))
+    }
 }

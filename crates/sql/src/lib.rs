@@ -6,6 +6,7 @@
 mod bind;
 mod describe;
 mod error;
+mod expression;
 mod functions;
 mod lower;
 mod lower_join;
@@ -13,6 +14,7 @@ mod lower_recursion;
 mod plan;
 mod plan_builder;
 mod positions;
+mod shift;
 mod single_value;
 mod text;
 mod user_function;
@@ -24,6 +26,7 @@ pub use text::{
 
 pub use bind::{bind, bind_in_join, type_of};
 pub use error::PlanError;
+pub use expression::{DEEPEST, Expression, LARGEST};
 pub use functions::scalar_function;
 pub use lower::{Lowered, Lowering, row_index_order};
 pub use plan::{JoinKind, Observer, Plan, PlanKind, RelationId};

@@ -1,4 +1,5 @@
-//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views.
+//! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views. What depends on history (a delay, an
+//! integral) is shared within one view alone: its content depends on when it was made, and a later view could not be filled from it.
 //!
 //! One method a plan node; joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
 //! decided in the small methods at the end: `arrange`, `join_streams`, `distinct`, `per_key`.
@@ -9,11 +10,13 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, Inspect, Integrate, Join, JoinSpec, Map, MapRows, Minus, Negate, Positive, Scalar, Sum,
-    TimedArrange, TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join,
+    JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
+    TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
-use tailrace_trace::{ChangeBatch, Layout};
+use tailrace_trace::{ChangeBatch, Layout, external_type};
 
+use crate::user_function::calls_user_function;
 use crate::{Plan, PlanError, PlanKind, RelationId};
 
 /// The streams that exist already, by what they compute.
@@ -33,19 +36,25 @@ pub struct Lowered {
 #[derive(Default)]
 pub(crate) struct Memo {
     pub(crate) streams: HashMap<String, StreamId>,
-    arrangements: HashMap<Arrangement, StreamId>,
+    pub(crate) arrangements: HashMap<Arrangement, StreamId>,
 }
 
+/// An index: of which columns of which stream, and how many of them are the key.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Arrangement {
-    stream: StreamId,
-    columns: Vec<usize>,
-    key_len: usize,
+pub(crate) struct Arrangement {
+    pub(crate) stream: StreamId,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) key_len: usize,
 }
 
 impl Lowering {
     /// Adds to `circuit` what `plan` needs and does not find there.
-    pub fn lower(&mut self, circuit: &mut Circuit, tables: &HashMap<String, StreamId>, plan: &Plan) -> Result<Lowered, PlanError> {
+    pub fn lower(
+        &mut self,
+        circuit: &mut Circuit,
+        tables: &HashMap<String, StreamId>,
+        plan: &Plan,
+    ) -> Result<Lowered, PlanError> {
         self.build(circuit, tables, |builder| builder.lower(plan))
     }
 
@@ -66,7 +75,7 @@ impl Lowering {
         tables: &HashMap<String, StreamId>,
         work: impl FnOnce(&mut Builder<'_>) -> Result<StreamId, PlanError>,
     ) -> Result<Lowered, PlanError> {
-        let mut builder = Builder { scope: circuit, memo: &mut self.memo, added: Vec::new(), tables, relations: None };
+        let mut builder = Builder::new(circuit, &mut self.memo, tables, None);
         let built = work(&mut builder);
         let added = std::mem::take(&mut builder.added);
         match built {
@@ -86,33 +95,54 @@ impl Lowering {
 pub(crate) struct Builder<'a> {
     pub(crate) scope: &'a mut Scope,
     pub(crate) memo: &'a mut Memo,
+    /// The streams of this plan that depend on history.
+    historic: HashMap<String, StreamId>,
     pub(crate) added: Vec<NodeId>,
     pub(crate) tables: &'a HashMap<String, StreamId>,
     /// The recursive relations, inside a recursive scope.
     pub(crate) relations: Option<HashMap<RelationId, StreamId>>,
 }
 
+impl<'a> Builder<'a> {
+    pub(crate) fn new(
+        scope: &'a mut Scope,
+        memo: &'a mut Memo,
+        tables: &'a HashMap<String, StreamId>,
+        relations: Option<HashMap<RelationId, StreamId>>,
+    ) -> Self {
+        Self { scope, memo, historic: HashMap::new(), added: Vec::new(), tables, relations }
+    }
+}
+
 impl Builder<'_> {
     /// The stream of a plan, built if it does not exist.
     pub(crate) fn lower(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        if let Some(stream) = self.memo.streams.get(plan.fingerprint()) {
+        let historic = plan.depends_on_history();
+        if let Some(stream) = self.known(historic).get(plan.fingerprint()) {
             return Ok(*stream);
         }
         let stream = self.lower_kind(plan)?;
-        self.memo.streams.insert(plan.fingerprint().to_owned(), stream);
+        self.known(historic).insert(plan.fingerprint().to_owned(), stream);
         Ok(stream)
+    }
+
+    /// The streams among which one of this kind is looked for. A nested scope belongs to one recursion, which is shared or not as a whole.
+    pub(crate) fn known(&mut self, historic: bool) -> &mut HashMap<String, StreamId> {
+        if historic && !self.is_nested() { &mut self.historic } else { &mut self.memo.streams }
     }
 
     fn lower_kind(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
         let schema = Arc::clone(plan.schema());
         match plan.kind() {
-            PlanKind::Table(name) => {
-                self.tables.get(name).copied().ok_or_else(|| PlanError::Invalid(format!("table '{name}' does not exist in this database")))
-            }
+            PlanKind::Table(name) => self.table(name, &schema),
             PlanKind::Relation(id) => self.relation(*id),
-            PlanKind::Filter { input, predicates } => self.unary(input, Filter::conjunction(predicates.clone()), schema),
-            PlanKind::Project { input, columns } => self.unary(input, Map::new(columns.clone(), Arc::clone(&schema)), schema),
-            PlanKind::Unnest { input, column } => self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema),
+            PlanKind::Filter { input, predicates } => {
+                self.unary(input, Filter::conjunction(predicates.clone()), schema)
+            }
+            PlanKind::Project { input, columns } => self.project(input, columns, schema),
+            PlanKind::Unnest { input, column } => {
+                self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema)
+            }
             PlanKind::Aggregate { input, spec } => {
                 let keys = spec.keys.clone();
                 self.per_key(input, keys, Box::new(Aggregate::new(spec.clone())?), schema)
@@ -138,18 +168,67 @@ impl Builder<'_> {
                 let input = self.lower(input)?;
                 self.distinct(input)
             }
-            PlanKind::Integrate(input) => self.historic(input, |schema| Ok(Box::new(Integrate::new(schema)?)), schema),
-            PlanKind::Differentiate(input) => self.historic(input, |schema| Ok(Box::new(Differentiate::new(schema)?)), schema),
-            PlanKind::Delay(input) => self.historic(input, |schema| Ok(Box::new(Delay::new(schema)?)), schema),
-            PlanKind::MapRows { input, function } => self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema),
-            PlanKind::Inspect { input, observer } => self.unary(input, Inspect::new(Arc::clone(observer)), schema),
+            PlanKind::Integrate(input) => {
+                self.historic(input, |schema| Ok(Box::new(Integrate::new(schema)?)), schema)
+            }
+            PlanKind::Differentiate(input) => {
+                self.historic(input, |schema| Ok(Box::new(Differentiate::new(schema)?)), schema)
+            }
+            PlanKind::Delay(input) => {
+                self.historic(input, |schema| Ok(Box::new(Delay::new(schema)?)), schema)
+            }
+            PlanKind::MapRows { input, function } => {
+                self.unary(input, MapRows::new(Arc::clone(function), Arc::clone(&schema)), schema)
+            }
+            PlanKind::Inspect { input, observer } => {
+                self.unary(input, Inspect::new(Arc::clone(observer)), schema)
+            }
             PlanKind::Fixpoint { recursion, index } => self.lower_fixpoint(recursion, *index),
         }
     }
 
+    /// A table is bound by its name, so it may be another one than the plan was made for: of another database, or made again with other columns.
+    fn table(&self, name: &str, planned: &SchemaRef) -> Result<StreamId, PlanError> {
+        let Some(stream) = self.tables.get(name).copied() else {
+            return Err(PlanError::Invalid(format!("table '{name}' does not exist in this database")));
+        };
+        let found = self.schema(stream)?;
+        if found.fields() != planned.fields() {
+            let context = format!(
+                "table '{name}' of this database is not the one that the stream reads; make the stream again from db.table"
+            );
+            let (expected, found) = (columns_of(planned), columns_of(&found));
+            return Err(PlanError::TypeMismatch { context, expected, found });
+        }
+        Ok(stream)
+    }
+
     fn relation(&self, id: RelationId) -> Result<StreamId, PlanError> {
         let bound = self.relations.as_ref().and_then(|relations| relations.get(&id));
-        bound.copied().ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
+        bound
+            .copied()
+            .ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
+    }
+
+    /// A projection, in one pass with the filter below it. A filter that exists already is shared instead; so is one that calls the user's code, which
+    /// another view that asks for it should not have to call again.
+    fn project(
+        &mut self,
+        input: &Plan,
+        columns: &[Scalar],
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
+        let columns = columns.to_vec();
+        match input.kind() {
+            PlanKind::Filter { input: rows, predicates }
+                if !self.memo.streams.contains_key(input.fingerprint())
+                    && !predicates.iter().any(calls_user_function) =>
+            {
+                let both = FilterMap::new(predicates.clone(), columns, Arc::clone(&schema));
+                self.unary(rows, both, schema)
+            }
+            _ => self.unary(input, Map::new(columns, Arc::clone(&schema)), schema),
+        }
     }
 
     fn union(&mut self, inputs: &[Plan], schema: SchemaRef) -> Result<StreamId, PlanError> {
@@ -184,7 +263,12 @@ impl Builder<'_> {
         self.add_unary(operator(Arc::clone(&schema))?, input, schema)
     }
 
-    fn unary(&mut self, input: &Plan, operator: impl UnaryOperator + 'static, schema: SchemaRef) -> Result<StreamId, PlanError> {
+    fn unary(
+        &mut self,
+        input: &Plan,
+        operator: impl UnaryOperator + 'static,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
         let input = self.lower(input)?;
         self.add_unary(Box::new(operator), input, schema)
     }
@@ -193,7 +277,12 @@ impl Builder<'_> {
         self.relations.is_some()
     }
 
-    pub(crate) fn add_unary(&mut self, operator: Box<dyn UnaryOperator>, input: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
+    pub(crate) fn add_unary(
+        &mut self,
+        operator: Box<dyn UnaryOperator>,
+        input: StreamId,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
         let stream = self.scope.add_unary(operator, input, schema)?;
         Ok(self.note(stream))
     }
@@ -203,16 +292,31 @@ impl Builder<'_> {
         stream
     }
 
-    pub(crate) fn map(&mut self, input: StreamId, columns: Vec<Scalar>, schema: SchemaRef) -> Result<StreamId, PlanError> {
+    pub(crate) fn map(
+        &mut self,
+        input: StreamId,
+        columns: Vec<Scalar>,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
         self.add_unary(Box::new(Map::new(columns, Arc::clone(&schema))), input, schema)
     }
 
     pub(crate) fn sum(&mut self, inputs: &[StreamId], schema: SchemaRef) -> Result<StreamId, PlanError> {
-        let stream = self.scope.add_nary(Box::new(Sum::new(Arc::clone(&schema))), inputs, schema)?;
+        let stream = match *inputs {
+            [left, right] => {
+                self.scope.add_binary(Box::new(Plus::new(Arc::clone(&schema))), left, right, schema)?
+            }
+            _ => self.scope.add_nary(Box::new(Sum::new(Arc::clone(&schema))), inputs, schema)?,
+        };
         Ok(self.note(stream))
     }
 
-    pub(crate) fn subtract(&mut self, left: StreamId, right: StreamId, schema: SchemaRef) -> Result<StreamId, PlanError> {
+    pub(crate) fn subtract(
+        &mut self,
+        left: StreamId,
+        right: StreamId,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
         let stream = self.scope.add_binary(Box::new(Minus::new(Arc::clone(&schema))), left, right, schema)?;
         Ok(self.note(stream))
     }
@@ -222,18 +326,27 @@ impl Builder<'_> {
     }
 
     /// An index of `columns` of a stream, the first `key_len` of which are the key.
-    pub(crate) fn arrange(&mut self, stream: StreamId, columns: Vec<usize>, key_len: usize) -> Result<StreamId, PlanError> {
+    pub(crate) fn arrange(
+        &mut self,
+        stream: StreamId,
+        columns: Vec<usize>,
+        key_len: usize,
+    ) -> Result<StreamId, PlanError> {
         let arrangement = Arrangement { stream, columns, key_len };
         if let Some(indexed) = self.memo.arrangements.get(&arrangement) {
             return Ok(*indexed);
         }
         let source = self.schema(stream)?;
-        let fields: Vec<FieldRef> = arrangement.columns.iter().map(|column| Arc::clone(&source.fields()[*column])).collect();
+        let fields: Vec<FieldRef> =
+            arrangement.columns.iter().map(|column| Arc::clone(&source.fields()[*column])).collect();
         let schema = Arc::new(Schema::new(fields));
         let layout = Layout::rows(Arc::clone(&schema), key_len)?;
         let columns = arrangement.columns.clone();
-        let operator: Box<dyn UnaryOperator> =
-            if self.is_nested() { Box::new(TimedArrange::new(columns, layout)) } else { Box::new(Arrange::new(columns, layout)) };
+        let operator: Box<dyn UnaryOperator> = if self.is_nested() {
+            Box::new(TimedArrange::new(columns, layout))
+        } else {
+            Box::new(Arrange::new(columns, layout))
+        };
         let indexed = self.add_unary(operator, stream, schema)?;
         self.memo.arrangements.insert(arrangement, indexed);
         Ok(indexed)
@@ -258,7 +371,12 @@ impl Builder<'_> {
         self.add_unary(Box::new(Distinct::new(output, Arc::clone(&schema))), indexed, schema)
     }
 
-    pub(crate) fn join_streams(&mut self, left: StreamId, right: StreamId, spec: JoinSpec) -> Result<StreamId, PlanError> {
+    pub(crate) fn join_streams(
+        &mut self,
+        left: StreamId,
+        right: StreamId,
+        spec: JoinSpec,
+    ) -> Result<StreamId, PlanError> {
         let schema = Arc::clone(&spec.schema);
         let stream = if self.is_nested() {
             self.scope.add_binary(Box::new(TimedJoin::new(spec)), left, right, schema)?
@@ -269,7 +387,13 @@ impl Builder<'_> {
     }
 
     /// An operator whose groups do not touch each other. Inside a recursion it is run on the history of the touched groups.
-    fn per_key(&mut self, input: &Plan, keys: Vec<Scalar>, operator: Box<dyn UnaryOperator>, schema: SchemaRef) -> Result<StreamId, PlanError> {
+    fn per_key(
+        &mut self,
+        input: &Plan,
+        keys: Vec<Scalar>,
+        operator: Box<dyn UnaryOperator>,
+        schema: SchemaRef,
+    ) -> Result<StreamId, PlanError> {
         let stream = self.lower(input)?;
         if !self.is_nested() {
             return self.add_unary(operator, stream, schema);
@@ -277,6 +401,16 @@ impl Builder<'_> {
         let reduce = TimedReduce::new(operator, keys, Arc::clone(input.schema()), Arc::clone(&schema))?;
         self.add_unary(Box::new(reduce), stream, schema)
     }
+}
+
+/// Columns with their types, for errors.
+fn columns_of(schema: &Schema) -> String {
+    let column = |field: &FieldRef| {
+        let null = if field.is_nullable() { "" } else { " NOT NULL" };
+        format!("{} {}{null}", field.name(), external_type(field.data_type()))
+    };
+    let columns: Vec<String> = schema.fields().iter().map(column).collect();
+    format!("({})", columns.join(", "))
 }
 
 /// The order of columns in an index of whole rows of this schema.

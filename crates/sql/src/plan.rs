@@ -20,6 +20,7 @@ struct Node {
     kind: Arc<PlanKind>,
     schema: SchemaRef,
     fingerprint: String,
+    historic: bool,
 }
 
 /// The kinds of joins.
@@ -47,7 +48,10 @@ pub struct RelationId(u64);
 pub type Observer = Arc<tailrace_operators::InspectFn>;
 
 /// What a node does.
-#[expect(missing_docs, reason = "each variant says what it does with its fields, whose names say what they are")]
+#[expect(
+    missing_docs,
+    reason = "each variant says what it does with its fields, whose names say what they are"
+)]
 pub enum PlanKind {
     /// A table of the database.
     Table(String),
@@ -105,6 +109,8 @@ pub enum PlanKind {
 
 /// Mutually recursive relations: each is the least fixed point of its body, of the distinct rows or of all of them.
 pub struct Recursion {
+    /// What the user calls it, for errors.
+    pub name: String,
     /// The relations and their bodies.
     pub relations: Vec<(RelationId, Plan)>,
     /// The most iterations that a step may take.
@@ -112,6 +118,13 @@ pub struct Recursion {
     /// Whether each row counts once; otherwise as often as it is derived.
     pub distinct: bool,
     pub(crate) fingerprint: String,
+}
+
+impl Recursion {
+    /// Whether a relation's content depends on how changes were cut into steps.
+    pub fn depends_on_history(&self) -> bool {
+        self.relations.iter().any(|(_, body)| body.depends_on_history())
+    }
 }
 
 impl RelationId {
@@ -125,7 +138,8 @@ impl RelationId {
 impl Plan {
     pub(crate) fn new(kind: PlanKind, schema: SchemaRef) -> Self {
         let fingerprint = fingerprint(&kind, &schema);
-        Self(Arc::new(Node { kind: Arc::new(kind), schema, fingerprint }))
+        let historic = is_historic(&kind);
+        Self(Arc::new(Node { kind: Arc::new(kind), schema, fingerprint, historic }))
     }
 
     /// A table.
@@ -138,7 +152,8 @@ impl Plan {
         let renamed = |(field, name): (&FieldRef, &String)| field.as_ref().clone().with_name(name);
         let fields: Vec<Field> = self.0.schema.fields().iter().zip(names).map(renamed).collect();
         let (kind, fingerprint) = (Arc::clone(&self.0.kind), self.0.fingerprint.clone());
-        Self(Arc::new(Node { kind, schema: Arc::new(Schema::new(fields)), fingerprint }))
+        let historic = self.0.historic;
+        Self(Arc::new(Node { kind, schema: Arc::new(Schema::new(fields)), fingerprint, historic }))
     }
 
     /// What the root does.
@@ -159,17 +174,22 @@ impl Plan {
     /// The inputs of the root; for a recursive relation the bodies of all relations.
     pub fn inputs(&self) -> Vec<&Plan> {
         match self.kind() {
-            PlanKind::Fixpoint { recursion, .. } => recursion.relations.iter().map(|(_, body)| body).collect(),
+            PlanKind::Fixpoint { recursion, .. } => {
+                recursion.relations.iter().map(|(_, body)| body).collect()
+            }
             kind => inputs_of(kind),
         }
     }
 
     /// The recursive relations that the plan reads without binding them.
     pub fn free_relations(&self) -> Vec<RelationId> {
-        let mut free: Vec<RelationId> = self.inputs().iter().flat_map(|input| input.free_relations()).collect();
+        let mut free: Vec<RelationId> =
+            self.inputs().iter().flat_map(|input| input.free_relations()).collect();
         match self.kind() {
             PlanKind::Relation(id) => free.push(*id),
-            PlanKind::Fixpoint { recursion, .. } => free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id)),
+            PlanKind::Fixpoint { recursion, .. } => {
+                free.retain(|id| recursion.relations.iter().all(|(bound, _)| bound != id))
+            }
             _ => {}
         }
         free.sort_unstable();
@@ -179,8 +199,15 @@ impl Plan {
 
     /// Whether the content depends on how changes were cut into steps, so that it cannot be computed from the tables alone.
     pub fn depends_on_history(&self) -> bool {
-        let own = matches!(self.kind(), PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_));
-        own || self.inputs().iter().any(|input| input.depends_on_history())
+        self.0.historic
+    }
+}
+
+fn is_historic(kind: &PlanKind) -> bool {
+    match kind {
+        PlanKind::Integrate(_) | PlanKind::Differentiate(_) | PlanKind::Delay(_) => true,
+        PlanKind::Fixpoint { recursion, .. } => recursion.depends_on_history(),
+        kind => inputs_of(kind).into_iter().any(Plan::depends_on_history),
     }
 }
 
@@ -188,7 +215,8 @@ impl Plan {
 fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
     let mut text = String::new();
     let _ = match kind {
-        PlanKind::Table(name) => write!(text, "table {name:?}"),
+        // A table may be dropped and made again with other columns of the same types.
+        PlanKind::Table(name) => write!(text, "table {name:?} {:?}", names(schema)),
         PlanKind::Relation(id) => write!(text, "relation {}", id.0),
         PlanKind::Filter { predicates, .. } => write!(text, "filter {}", exprs(predicates)),
         PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
@@ -213,12 +241,20 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Inspect { observer, .. } => write!(text, "inspect {:p}", Arc::as_ptr(observer)),
         PlanKind::Fixpoint { recursion, index } => write!(text, "fixpoint {index} {}", recursion.fingerprint),
     };
-    let types: Vec<String> = schema.fields().iter().map(|field| format!("{}:{}", field.data_type(), field.is_nullable())).collect();
+    let types: Vec<String> = schema
+        .fields()
+        .iter()
+        .map(|field| format!("{}:{}", field.data_type(), field.is_nullable()))
+        .collect();
     let _ = write!(text, " [{}]", types.join(","));
     for input in inputs_of(kind) {
         let _ = write!(text, " ({})", input.fingerprint());
     }
     digest(&text)
+}
+
+fn names(schema: &SchemaRef) -> Vec<&str> {
+    schema.fields().iter().map(|field| field.name().as_str()).collect()
 }
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
@@ -243,9 +279,9 @@ pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     }
 }
 
-/// Expressions in their debug form, which tells literals of different types and user functions apart.
+/// Expressions in their debug form, which tells literals of different types and user functions of one name apart.
 fn exprs(scalars: &[Scalar]) -> String {
-    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{:?}", scalar.expr())).collect();
+    let parts: Vec<String> = scalars.iter().map(|scalar| format!("{scalar:?}")).collect();
     format!("[{}]", parts.join("; "))
 }
 

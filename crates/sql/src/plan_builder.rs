@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
+use datafusion_expr::binary::comparison_coercion;
 use datafusion_expr::{Expr, Operator, expr::BinaryExpr};
-use tailrace_operators::{AggregateCall, AggregateFunction, AggregateSpec, OrderBy, Scalar, TopKSpec, WindowCall, WindowFunction, WindowSpec};
+use tailrace_operators::{
+    AggregateCall, AggregateFunction, AggregateSpec, OrderBy, Scalar, TopKSpec, WindowCall, WindowFunction,
+    WindowSpec,
+};
 use tailrace_trace::{ChangeBatch, normal_schema};
 
 use crate::plan::{Observer, Recursion, digest};
@@ -59,7 +63,8 @@ impl Plan {
 
     /// The named expressions.
     pub fn project(&self, columns: &[(String, Expr)]) -> Result<Plan, PlanError> {
-        let scalars = columns.iter().map(|(_, expr)| bind(expr, self.schema())).collect::<Result<Vec<_>, _>>()?;
+        let scalars =
+            columns.iter().map(|(_, expr)| bind(expr, self.schema())).collect::<Result<Vec<_>, _>>()?;
         let schema = schema_of(columns.iter().map(|(name, _)| name.as_str()), &scalars, false)?;
         Ok(Plan::new(PlanKind::Project { input: self.clone(), columns: scalars }, schema))
     }
@@ -69,7 +74,11 @@ impl Plan {
         let index = self.position(column)?;
         let DataType::List(element) = self.schema().field(index).data_type() else {
             let found = self.schema().field(index).data_type().to_string();
-            return Err(PlanError::TypeMismatch { context: format!("unnest of column '{column}'"), expected: "a list".into(), found });
+            return Err(PlanError::TypeMismatch {
+                context: format!("unnest of column '{column}'"),
+                expected: "a list".into(),
+                found,
+            });
         };
         let mut fields: Vec<_> = self.schema().fields().iter().cloned().collect();
         fields[index] = Arc::new(Field::new(output, element.data_type().clone(), element.is_nullable()));
@@ -78,11 +87,22 @@ impl Plan {
     }
 
     /// One row per group, or one row in all if there are no keys.
-    pub fn aggregate(&self, keys: &[(String, Expr)], calls: &[(String, AggregateExpr)]) -> Result<Plan, PlanError> {
-        let key_scalars = keys.iter().map(|(_, expr)| bind(expr, self.schema())).collect::<Result<Vec<_>, _>>()?;
+    pub fn aggregate(
+        &self,
+        keys: &[(String, Expr)],
+        calls: &[(String, AggregateExpr)],
+    ) -> Result<Plan, PlanError> {
+        let key_scalars =
+            keys.iter().map(|(_, expr)| bind(expr, self.schema())).collect::<Result<Vec<_>, _>>()?;
         let bound = calls.iter().map(|(_, call)| self.aggregate_call(call)).collect::<Result<Vec<_>, _>>()?;
-        let key_fields = keys.iter().zip(&key_scalars).map(|((name, _), scalar)| Field::new(name, scalar.data_type().clone(), scalar.nullable()));
-        let call_fields = calls.iter().zip(&bound).map(|((name, _), (_, data_type, nullable))| Field::new(name, data_type.clone(), *nullable));
+        let key_fields = keys
+            .iter()
+            .zip(&key_scalars)
+            .map(|((name, _), scalar)| Field::new(name, scalar.data_type().clone(), scalar.nullable()));
+        let call_fields = calls
+            .iter()
+            .zip(&bound)
+            .map(|((name, _), (_, data_type, nullable))| Field::new(name, data_type.clone(), *nullable));
         let schema = unique(Schema::new(key_fields.chain(call_fields).collect::<Vec<_>>()))?;
         let calls = bound.into_iter().map(|(call, _, _)| call).collect();
         let spec = AggregateSpec { keys: key_scalars, calls, schema: Arc::clone(&schema) };
@@ -98,18 +118,20 @@ impl Plan {
         residual: Option<&Expr>,
         output: &[(String, Expr)],
     ) -> Result<Plan, PlanError> {
-        let left_keys = keys.0.iter().map(|key| bind(key, self.schema())).collect::<Result<Vec<_>, _>>()?;
-        let right_keys = keys.1.iter().map(|key| bind(key, right.schema())).collect::<Result<Vec<_>, _>>()?;
-        check_keys(&left_keys, &right_keys)?;
+        let (left_keys, right_keys) = join_keys(keys, self.schema(), right.schema())?;
         let (left_side, right_side) = padded(self.schema(), right.schema(), kind);
         let both = |expr: &Expr| bind_in_join(expr, self.schema(), right.schema());
         let residual = residual.map_or(Ok(Vec::new()), |expr| self.predicates(expr, both))?;
         let one_sided = matches!(kind, JoinKind::Semi | JoinKind::Anti);
-        let bind_output = |expr: &Expr| bind_in_join(expr, &left_side, if one_sided { empty() } else { &right_side });
+        let bind_output =
+            |expr: &Expr| bind_in_join(expr, &left_side, if one_sided { empty() } else { &right_side });
         let scalars = output.iter().map(|(_, expr)| bind_output(expr)).collect::<Result<Vec<_>, _>>()?;
         let schema = schema_of(output.iter().map(|(name, _)| name.as_str()), &scalars, false)?;
         let (left, right) = (self.clone(), right.clone());
-        Ok(Plan::new(PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output: scalars, null_matches: false }, schema))
+        let output = scalars;
+        let kind =
+            PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches: false };
+        Ok(Plan::new(kind, schema))
     }
 
     /// All rows of this plan and of the others.
@@ -143,20 +165,42 @@ impl Plan {
     }
 
     /// The rows of rank `offset..offset + k` of each partition.
-    pub fn top_k(&self, partition: &[Expr], order: &[OrderExpr], k: Option<usize>, offset: usize) -> Result<Plan, PlanError> {
+    pub fn top_k(
+        &self,
+        partition: &[Expr],
+        order: &[OrderExpr],
+        k: Option<usize>,
+        offset: usize,
+    ) -> Result<Plan, PlanError> {
         let schema = Arc::clone(self.schema());
-        let spec = TopKSpec { partition: self.scalars(partition)?, order: self.order(order)?, k, offset, schema: Arc::clone(&schema) };
+        let spec = TopKSpec {
+            partition: self.scalars(partition)?,
+            order: self.order(order)?,
+            k,
+            offset,
+            schema: Arc::clone(&schema),
+        };
         Ok(Plan::new(PlanKind::TopK { input: self.clone(), spec }, schema))
     }
 
     /// The rows with one more column per window function.
-    pub fn window(&self, partition: &[Expr], order: &[OrderExpr], functions: &[WindowExpr]) -> Result<Plan, PlanError> {
+    pub fn window(
+        &self,
+        partition: &[Expr],
+        order: &[OrderExpr],
+        functions: &[WindowExpr],
+    ) -> Result<Plan, PlanError> {
         let bound = functions.iter().map(|call| self.window_call(call)).collect::<Result<Vec<_>, _>>()?;
         let mut fields: Vec<_> = self.schema().fields().iter().cloned().collect();
         fields.extend(bound.iter().map(|(_, field)| Arc::new(field.clone())));
         let schema = unique(Schema::new(fields))?;
         let functions = bound.into_iter().map(|(call, _)| call).collect();
-        let spec = WindowSpec { partition: self.scalars(partition)?, order: self.order(order)?, functions, schema: Arc::clone(&schema) };
+        let spec = WindowSpec {
+            partition: self.scalars(partition)?,
+            order: self.order(order)?,
+            functions,
+            schema: Arc::clone(&schema),
+        };
         Ok(Plan::new(PlanKind::Window { input: self.clone(), spec }, schema))
     }
 
@@ -197,13 +241,18 @@ impl Plan {
         Plan::new(PlanKind::Constant(Arc::new(rows)), schema)
     }
 
-    /// Binds mutually recursive relations to the distinct rows of their bodies; gives one plan per relation.
-    pub fn fixpoint(relations: &[(Plan, Plan)], limit: u32) -> Result<Vec<Plan>, PlanError> {
-        Self::recursion(relations, limit, true)
+    /// Binds mutually recursive relations to the distinct rows of their bodies; gives one plan per relation. An error of the recursion calls it by `name`.
+    pub fn fixpoint(name: &str, relations: &[(Plan, Plan)], limit: u32) -> Result<Vec<Plan>, PlanError> {
+        Self::recursion(name, relations, limit, true)
     }
 
     /// The same; without `distinct` a row counts as often as it is derived, which must come to an end.
-    pub fn recursion(relations: &[(Plan, Plan)], limit: u32, distinct: bool) -> Result<Vec<Plan>, PlanError> {
+    pub fn recursion(
+        name: &str,
+        relations: &[(Plan, Plan)],
+        limit: u32,
+        distinct: bool,
+    ) -> Result<Vec<Plan>, PlanError> {
         let mut bound = Vec::with_capacity(relations.len());
         for (relation, body) in relations {
             let PlanKind::Relation(id) = relation.kind() else {
@@ -213,21 +262,32 @@ impl Plan {
             check_nulls(relation, body)?;
             bound.push((*id, body.clone()));
         }
-        let bodies: Vec<String> = bound.iter().map(|(id, body)| format!("{id:?} {}", body.fingerprint())).collect();
+        let bodies: Vec<String> =
+            bound.iter().map(|(id, body)| format!("{id:?} {}", body.fingerprint())).collect();
         let fingerprint = digest(&format!("{limit} {distinct} {}", bodies.join(" ")));
-        let recursion = Arc::new(Recursion { relations: bound, limit, distinct, fingerprint });
+        let name = name.to_owned();
+        let recursion = Arc::new(Recursion { name, relations: bound, limit, distinct, fingerprint });
         let plan = |(index, (relation, _)): (usize, &(Plan, Plan))| {
-            Plan::new(PlanKind::Fixpoint { recursion: Arc::clone(&recursion), index }, Arc::clone(relation.schema()))
+            Plan::new(
+                PlanKind::Fixpoint { recursion: Arc::clone(&recursion), index },
+                Arc::clone(relation.schema()),
+            )
         };
         Ok(relations.iter().enumerate().map(plan).collect())
     }
 
     /// The position of a column.
     pub fn position(&self, column: &str) -> Result<usize, PlanError> {
-        self.schema().index_of(column).map_err(|_| PlanError::UnknownColumn { name: column.to_owned(), choices: names(self.schema()) })
+        self.schema()
+            .index_of(column)
+            .map_err(|_| PlanError::UnknownColumn { name: column.to_owned(), choices: names(self.schema()) })
     }
 
-    fn predicates(&self, expr: &Expr, bind: impl Fn(&Expr) -> Result<Scalar, PlanError>) -> Result<Vec<Scalar>, PlanError> {
+    fn predicates(
+        &self,
+        expr: &Expr,
+        bind: impl Fn(&Expr) -> Result<Scalar, PlanError>,
+    ) -> Result<Vec<Scalar>, PlanError> {
         let mut conjuncts = Vec::new();
         split(expr, &mut conjuncts);
         conjuncts.into_iter().map(|conjunct| boolean(bind(conjunct)?)).collect()
@@ -239,27 +299,46 @@ impl Plan {
 
     fn order(&self, order: &[OrderExpr]) -> Result<Vec<OrderBy>, PlanError> {
         let term = |by: &OrderExpr| {
-            Ok(OrderBy { scalar: bind(&by.expr, self.schema())?, descending: by.descending, nulls_first: by.nulls_first })
+            Ok(OrderBy {
+                scalar: bind(&by.expr, self.schema())?,
+                descending: by.descending,
+                nulls_first: by.nulls_first,
+            })
         };
         order.iter().map(term).collect()
     }
 
     fn aggregate_call(&self, call: &AggregateExpr) -> Result<(AggregateCall, DataType, bool), PlanError> {
-        let function = AggregateFunction::from_name(&call.function)
-            .ok_or_else(|| PlanError::UnknownFunction { name: call.function.clone(), hint: "It is not an aggregate.".into() })?;
+        let function = AggregateFunction::from_name(&call.function).ok_or_else(|| {
+            PlanError::UnknownFunction { name: call.function.clone(), hint: "It is not an aggregate.".into() }
+        })?;
         let function = with_separator(function, call)?;
-        let value_args = if matches!(function, AggregateFunction::StringAgg(_)) { &call.args[..1] } else { &call.args[..] };
+        let value_args = if matches!(function, AggregateFunction::StringAgg(_)) {
+            &call.args[..1]
+        } else {
+            &call.args[..]
+        };
         let args = self.scalars(value_args)?;
         let types: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
-        let data_type = function.return_type(&types).map_err(|message| PlanError::Invalid(format!("{}: {message}", call.function)))?;
+        let data_type = function
+            .return_type(&types)
+            .map_err(|message| PlanError::Invalid(format!("{}: {message}", call.function)))?;
         let filter = call.filter.as_ref().map(|filter| boolean(bind(filter, self.schema())?)).transpose()?;
         let nullable = !matches!(function, AggregateFunction::Count);
-        let bound = AggregateCall { function, args, filter, distinct: call.distinct, order: self.order(&call.order)? };
+        let bound = AggregateCall {
+            function,
+            args,
+            filter,
+            distinct: call.distinct,
+            order: self.order(&call.order)?,
+        };
         Ok((bound, data_type, nullable))
     }
 
     fn window_call(&self, call: &WindowExpr) -> Result<(WindowCall, Field), PlanError> {
-        let counts = |function| Ok((WindowCall { function, args: Vec::new() }, Field::new(&call.name, DataType::Int64, false)));
+        let counts = |function| {
+            Ok((WindowCall { function, args: Vec::new() }, Field::new(&call.name, DataType::Int64, false)))
+        };
         match call.function.as_str() {
             "row_number" => counts(WindowFunction::RowNumber),
             "rank" => counts(WindowFunction::Rank),
@@ -281,14 +360,19 @@ impl Plan {
         let default = rest.get(1).map_or(Ok(ScalarValue::Null), |expr| literal(&call.function, expr))?;
         let default = default.cast_to(value.data_type())?;
         let field = Field::new(&call.name, value.data_type().clone(), value.nullable() || default.is_null());
-        let function = if call.function == "lag" { WindowFunction::Lag { offset, default } } else { WindowFunction::Lead { offset, default } };
+        let function = if call.function == "lag" {
+            WindowFunction::Lag { offset, default }
+        } else {
+            WindowFunction::Lead { offset, default }
+        };
         Ok((WindowCall { function, args: vec![value] }, field))
     }
 
     fn check_same(&self, context: &str, other: &Plan) -> Result<(), PlanError> {
         let (mine, theirs) = (self.schema().fields(), other.schema().fields());
         if mine.len() != theirs.len() {
-            let (expected, found) = (format!("columns {}", names(self.schema()).join(", ")), names(other.schema()).join(", "));
+            let (expected, found) =
+                (format!("columns {}", names(self.schema()).join(", ")), names(other.schema()).join(", "));
             return Err(PlanError::TypeMismatch { context: context.to_owned(), expected, found });
         }
         for (left, right) in mine.iter().zip(theirs) {
@@ -323,22 +407,49 @@ fn check_nulls(relation: &Plan, body: &Plan) -> Result<(), PlanError> {
     for (declared, given) in relation.schema().fields().iter().zip(body.schema().fields()) {
         if given.is_nullable() && !declared.is_nullable() {
             let context = format!("the body of a recursive relation: column '{}'", declared.name());
-            return Err(PlanError::TypeMismatch { context, expected: "a value that is never NULL".into(), found: "a value that may be NULL".into() });
+            return Err(PlanError::TypeMismatch {
+                context,
+                expected: "a value that is never NULL".into(),
+                found: "a value that may be NULL".into(),
+            });
         }
     }
     Ok(())
 }
 
-fn check_keys(left: &[Scalar], right: &[Scalar]) -> Result<(), PlanError> {
+/// The keys of both sides, pair by pair in one type.
+fn join_keys(
+    (left, right): (&[Expr], &[Expr]),
+    left_schema: &SchemaRef,
+    right_schema: &SchemaRef,
+) -> Result<(Vec<Scalar>, Vec<Scalar>), PlanError> {
     if left.len() != right.len() {
-        return Err(PlanError::Invalid(format!("a join needs as many keys on the left as on the right, got {} and {}", left.len(), right.len())));
+        return Err(PlanError::Invalid(format!(
+            "a join needs as many keys on the left as on the right, got {} and {}",
+            left.len(),
+            right.len()
+        )));
     }
-    for (l, r) in left.iter().zip(right) {
-        if l.data_type() != r.data_type() {
-            return Err(PlanError::types(format!("join key {l} = {r}"), l.data_type(), r.data_type()));
-        }
+    let pairs = left.iter().zip(right).map(|(l, r)| key_pair(l, left_schema, r, right_schema));
+    Ok(pairs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
+}
+
+/// A pair of keys. Numbers of different types meet in the type in which `=` would compare them.
+fn key_pair(
+    left: &Expr,
+    left_schema: &SchemaRef,
+    right: &Expr,
+    right_schema: &SchemaRef,
+) -> Result<(Scalar, Scalar), PlanError> {
+    let (l, r) = (bind(left, left_schema)?, bind(right, right_schema)?);
+    let (found, other) = (l.data_type(), r.data_type());
+    if found == other {
+        return Ok((l, r));
     }
-    Ok(())
+    let common = comparison_coercion(found, other).filter(|_| found.is_numeric() && other.is_numeric());
+    let common = common.ok_or_else(|| PlanError::types(format!("join key {l} = {r}"), found, other))?;
+    let cast = |key: &Expr, schema| bind(&datafusion_expr::cast(key.clone(), common.clone()), schema);
+    Ok((cast(left, left_schema)?, cast(right, right_schema)?))
 }
 
 /// The sides of a join as its output sees them: columns of a side that may be missing are nullable.
@@ -356,7 +467,9 @@ pub(crate) fn join_schema(left: &Plan, right: &Plan, kind: JoinKind) -> SchemaRe
 
 /// The schema with every column nullable.
 pub(crate) fn nullable(schema: &Schema) -> Schema {
-    Schema::new(schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>())
+    Schema::new(
+        schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>(),
+    )
 }
 
 fn empty() -> &'static Schema {
@@ -374,8 +487,14 @@ fn merged_nullability(inputs: &[Plan]) -> SchemaRef {
 }
 
 /// A schema of named expressions.
-pub(crate) fn schema_of<'a>(names: impl Iterator<Item = &'a str>, scalars: &[Scalar], all_nullable: bool) -> Result<SchemaRef, PlanError> {
-    let field = |(name, scalar): (&str, &Scalar)| Field::new(name, scalar.data_type().clone(), all_nullable || scalar.nullable());
+pub(crate) fn schema_of<'a>(
+    names: impl Iterator<Item = &'a str>,
+    scalars: &[Scalar],
+    all_nullable: bool,
+) -> Result<SchemaRef, PlanError> {
+    let field = |(name, scalar): (&str, &Scalar)| {
+        Field::new(name, scalar.data_type().clone(), all_nullable || scalar.nullable())
+    };
     unique(Schema::new(names.zip(scalars).map(field).collect::<Vec<_>>()))
 }
 
@@ -383,7 +502,11 @@ fn unique(schema: Schema) -> Result<SchemaRef, PlanError> {
     let mut seen = HashSet::new();
     for field in schema.fields() {
         if !seen.insert(field.name().as_str()) {
-            return Err(PlanError::Invalid(format!("column '{}' stands twice in the output: {}", field.name(), names(&schema).join(", "))));
+            return Err(PlanError::Invalid(format!(
+                "column '{}' stands twice in the output: {}",
+                field.name(),
+                names(&schema).join(", ")
+            )));
         }
     }
     Ok(Arc::new(schema))
@@ -399,8 +522,14 @@ fn with_separator(function: AggregateFunction, call: &AggregateExpr) -> Result<A
     }
     match call.args.get(1).map(|expr| literal("string_agg", expr)).transpose()? {
         None => Ok(function),
-        Some(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text))) => Ok(AggregateFunction::StringAgg(text)),
-        Some(other) => Err(PlanError::Invalid(format!("the separator of string_agg must be a text literal, got {other}"))),
+        Some(
+            ScalarValue::Utf8(Some(text))
+            | ScalarValue::Utf8View(Some(text))
+            | ScalarValue::LargeUtf8(Some(text)),
+        ) => Ok(AggregateFunction::StringAgg(text)),
+        Some(other) => Err(PlanError::Invalid(format!(
+            "the separator of string_agg must be a text literal, got {other}"
+        ))),
     }
 }
 
@@ -414,6 +543,8 @@ fn literal(function: &str, expr: &Expr) -> Result<ScalarValue, PlanError> {
 fn literal_offset(function: &str, expr: &Expr) -> Result<usize, PlanError> {
     match literal(function, expr)? {
         ScalarValue::Int64(Some(offset)) if offset >= 0 => Ok(offset as usize),
-        other => Err(PlanError::Invalid(format!("the offset of {function} must be a whole number of at least 0, got {other}"))),
+        other => Err(PlanError::Invalid(format!(
+            "the offset of {function} must be a whole number of at least 0, got {other}"
+        ))),
     }
 }

@@ -13,6 +13,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use arrow_select::take::take;
+use tailrace_algebra::Group;
 
 use crate::consolidate::consolidate_rows;
 use crate::{TraceError, normal_array, normal_schema};
@@ -104,7 +105,7 @@ impl ChangeBatch {
         Self { schema, columns, weights: self.weights.clone() }
     }
 
-    /// The rows without weights. Nullability is not checked again.
+    /// The rows without weights. Fails if a column that is not nullable holds a NULL.
     pub fn rows(&self) -> Result<RecordBatch, TraceError> {
         let options = RecordBatchOptions::new().with_row_count(Some(self.len()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), self.columns.clone(), &options)?)
@@ -131,13 +132,13 @@ impl ChangeBatch {
         let weights = match self.weights.into_inner().into_vec::<i64>() {
             Ok(mut owned) => {
                 for weight in &mut owned {
-                    *weight = weight.checked_neg().ok_or(TraceError::WeightOverflow)?;
+                    *weight = Group::checked_neg(weight).ok_or(TraceError::WeightOverflow)?;
                 }
                 owned
             }
             Err(shared) => ScalarBuffer::<i64>::from(shared)
                 .iter()
-                .map(|weight| weight.checked_neg().ok_or(TraceError::WeightOverflow))
+                .map(|weight| Group::checked_neg(weight).ok_or(TraceError::WeightOverflow))
                 .collect::<Result<_, _>>()?,
         };
         Ok(Self { weights: weights.into(), ..self })

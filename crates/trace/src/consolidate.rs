@@ -75,6 +75,15 @@ pub fn gather(columns: &[ArrayRef], rows: &UInt32Array) -> Result<Vec<ArrayRef>,
     gather_within(columns, rows, Slack::Double)
 }
 
+/// All rows, to be kept: the columns themselves, copied only if much larger buffers would stay alive through them.
+pub(crate) fn keep(columns: &[ArrayRef], len: usize) -> Result<Vec<ArrayRef>, TraceError> {
+    const SMALL: usize = 1024;
+    if columns.iter().all(|column| column.get_buffer_memory_size() <= SMALL) {
+        return Ok(columns.to_vec());
+    }
+    gather_within(columns, &UInt32Array::from_iter_values(0..len as u32), Slack::Little)
+}
+
 fn gather_within(
     columns: &[ArrayRef],
     rows: &UInt32Array,
@@ -318,5 +327,59 @@ fn fold_diffs(sorted: &Sorted, diffs: &[DiffColumn], places: &mut Vec<u32>) -> V
 pub(crate) fn shrink<T>(values: &mut Vec<T>) {
     if values.capacity() - values.len() > values.len() / 16 {
         values.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn numbers(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
+        Arc::new(values.collect::<Int64Array>())
+    }
+
+    /// Every way, whether or not `consolidate` would choose it: sorted as words, as numbered words of both widths, and by gathering.
+    fn ways(columns: &[ArrayRef], weights: &[i64]) -> Vec<Consolidated> {
+        let (len, diffs) = (weights.len(), [DiffColumn::Weight(weights.to_vec().into())]);
+        let packing = || Packing::measure(columns, len);
+        let tail = Tail::measure(weights).unwrap();
+        let folded = fold(&sort_packed(packing(), columns, len).unwrap(), &diffs);
+        let gathered = gather_within(columns, &folded.rows, Slack::Little).unwrap();
+        vec![
+            consolidate_words::<u64>(&packing(), columns, weights, tail),
+            consolidate_words::<u128>(&packing(), columns, weights, tail),
+            consolidate_numbered::<u64>(&packing(), columns, &diffs, len).unwrap(),
+            consolidate_numbered::<u128>(&packing(), columns, &diffs, len).unwrap(),
+            Consolidated { columns: gathered, diffs: folded.diffs },
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
+
+        /// Few bits and few rows or many: both the radix sort and the comparing one are reached.
+        #[test]
+        fn differential_all_ways_of_consolidating_agree(
+            rows in vec((prop::option::of(-9i64..9), -300i64..300, -2i64..3), 1..2_500),
+        ) {
+            let columns = [numbers(rows.iter().map(|row| row.0)), numbers(rows.iter().map(|row| Some(row.1)))];
+            let weights: Vec<i64> = rows.iter().map(|row| row.2).collect();
+            let chosen = consolidate(&columns, &[DiffColumn::Weight(weights.clone().into())], rows.len()).unwrap();
+            for way in ways(&columns, &weights) {
+                prop_assert_eq!(&way.columns, &chosen.columns);
+                prop_assert_eq!(weights_of(&way), weights_of(&chosen));
+            }
+        }
+    }
+
+    fn weights_of(consolidated: &Consolidated) -> &[i64] {
+        match &consolidated.diffs[..] {
+            [DiffColumn::Weight(weights)] => weights,
+            _ => &[],
+        }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! Every batch has a weight per row. A trace of accumulators has more: sums that follow the same algebra as the weight, so that merging
 //! two batches adds them and a row vanishes when all of them are zero. The kinds are groups: `Weight` (i64), `Sum` (i128), `Wide` (i256 for
-//! decimals) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
+//! decimals, an integer of Arrow that the algebra does not know) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
 //! and values below 2^63 (`Sum`) or 2^128 (`Wide`), no addition here can overflow.
 
-use arrow_buffer::{ScalarBuffer, i256};
-use tailrace_algebra::ExactSum;
+use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
+use tailrace_algebra::{ExactSum, Monoid};
 
 use crate::consolidate::shrink;
 
@@ -26,27 +26,45 @@ pub enum DiffKind {
 /// Exact float sums of many rows: canonical bytes, one slice a row, empty for zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExactColumn {
-    ends: Vec<u32>,
+    /// Where each row's bytes end. Many groups of wide sums have more than 4 GiB, so that 32 bits do not do.
+    ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
 impl ExactColumn {
     /// The bytes of one row's sum.
     pub fn get(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
-        &self.bytes[start..self.ends[row] as usize]
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.bytes[start..self.ends[row]]
     }
 
     /// Appends a sum given by its canonical bytes.
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        self.ends.push(self.bytes.len() as u32);
+        self.ends.push(self.bytes.len());
     }
 
     /// Appends a sum.
     pub fn push(&mut self, sum: &ExactSum) {
         sum.write_bytes(&mut self.bytes);
-        self.ends.push(self.bytes.len() as u32);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The sums of the rows of two columns, row by row.
+    fn plus(&self, other: &Self) -> Self {
+        let (mut out, mut sum) = (Self::default(), ExactSum::new());
+        for row in 0..self.len() {
+            match (self.get(row), other.get(row)) {
+                ([], bytes) | (bytes, []) => out.push_bytes(bytes),
+                (left, right) => {
+                    sum.clear();
+                    add_canonical(&mut sum, left);
+                    add_canonical(&mut sum, right);
+                    out.push(&sum);
+                }
+            }
+        }
+        out
     }
 
     /// Number of rows.
@@ -105,7 +123,20 @@ impl DiffColumn {
             Self::Weight(values) => values.len() * 8,
             Self::Sum(values) => values.len() * 16,
             Self::Wide(values) => values.len() * 32,
-            Self::Exact(values) => values.ends.len() * 4 + values.bytes.len(),
+            Self::Exact(values) => values.ends.len() * 8 + values.bytes.len(),
+        }
+    }
+
+    /// The sums of the rows of two columns of one kind, row by row.
+    pub fn plus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Weight(a), Self::Weight(b)) => Self::Weight(sums(a, b)),
+            (Self::Sum(a), Self::Sum(b)) => Self::Sum(sums(a, b)),
+            (Self::Wide(a), Self::Wide(b)) => {
+                Self::Wide(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
+            }
+            (Self::Exact(a), Self::Exact(b)) => Self::Exact(a.plus(b)),
+            _ => self.clone(),
         }
     }
 
@@ -138,10 +169,10 @@ impl DiffBuilder {
     pub(crate) fn push_sum(&mut self, column: &DiffColumn, rows: impl Iterator<Item = usize>) {
         match (self, column) {
             (Self::Weight(out), DiffColumn::Weight(values)) => {
-                out.push(rows.map(|row| values[row]).fold(0, i64::wrapping_add))
+                out.push(total(values, rows));
             }
             (Self::Sum(out), DiffColumn::Sum(values)) => {
-                out.push(rows.map(|row| values[row]).fold(0, i128::wrapping_add))
+                out.push(total(values, rows));
             }
             (Self::Wide(out), DiffColumn::Wide(values)) => {
                 out.push(rows.map(|row| values[row]).fold(i256::ZERO, i256::wrapping_add))
@@ -161,9 +192,9 @@ impl DiffBuilder {
     pub(crate) fn push_pair(&mut self, left: &DiffColumn, i: usize, right: &DiffColumn, j: usize) {
         match (self, left, right) {
             (Self::Weight(out), DiffColumn::Weight(a), DiffColumn::Weight(b)) => {
-                out.push(a[i].wrapping_add(b[j]))
+                out.push(a[i].bounded_plus(&b[j]))
             }
-            (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].wrapping_add(b[j])),
+            (Self::Sum(out), DiffColumn::Sum(a), DiffColumn::Sum(b)) => out.push(a[i].bounded_plus(&b[j])),
             (Self::Wide(out), DiffColumn::Wide(a), DiffColumn::Wide(b)) => out.push(a[i].wrapping_add(b[j])),
             (Self::Exact(out, sum), DiffColumn::Exact(a), DiffColumn::Exact(b)) => {
                 sum.clear();
@@ -210,7 +241,7 @@ impl DiffBuilder {
             Self::Wide(out) => drop(out.pop()),
             Self::Exact(out, _) => {
                 out.ends.pop();
-                out.bytes.truncate(out.ends.last().map_or(0, |end| *end as usize));
+                out.bytes.truncate(out.ends.last().map_or(0, |end| *end));
             }
         }
     }
@@ -225,6 +256,15 @@ impl DiffBuilder {
             }
         }
     }
+}
+
+/// The sum of the chosen rows. What bounds it stands at the top of this file.
+fn total<M: Monoid>(values: &[M], rows: impl Iterator<Item = usize>) -> M {
+    rows.fold(M::zero(), |sum, row| sum.bounded_plus(&values[row]))
+}
+
+fn sums<M: Monoid + ArrowNativeType>(a: &[M], b: &[M]) -> ScalarBuffer<M> {
+    a.iter().zip(b).map(|(x, y)| x.bounded_plus(y)).collect()
 }
 
 fn tight<T>(mut values: Vec<T>) -> Vec<T> {

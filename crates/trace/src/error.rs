@@ -55,6 +55,12 @@ pub enum TraceError {
         /// The rows that came.
         found: usize,
     },
+    /// A merge failed earlier. All rows are still there, but the trace takes no more of them: its promises do not hold without merges.
+    #[error("a trace can take no more changes, since its batches could not be merged: {cause}")]
+    NotMerged {
+        /// Why the merge failed.
+        cause: String,
+    },
     /// An Arrow kernel failed.
     #[error(transparent)]
     Arrow(#[from] ArrowError),

@@ -3,7 +3,6 @@
 //! It is what traces keep. There is no separate key array and no run table: a key's rows are found by galloping over the leading column
 //! (`locate.rs`), so a row of two integers costs 24 bytes: two values and a weight.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, new_empty_array};
@@ -11,9 +10,13 @@ use arrow_buffer::ScalarBuffer;
 use arrow_select::take::take;
 use tailrace_algebra::weight;
 
-use crate::consolidate::consolidate;
-use crate::locate::run_starts;
-use crate::{ChangeBatch, DiffColumn, Layout, RowComparator, TraceError};
+use crate::consolidate::{consolidate, keep};
+use crate::locate::{ascends, run_starts};
+use crate::{ChangeBatch, DiffColumn, Layout, TraceError};
+
+/// How a snapshot hands out a batch, and all readers get theirs from a snapshot: the place to open when batches also lie in files.
+/// `docs/design.md`, section 11, has the plan and why this is no trait.
+pub type BatchRef = Arc<IndexedBatch>;
 
 /// A sorted, consolidated, immutable batch.
 #[derive(Clone, Debug)]
@@ -37,8 +40,8 @@ impl IndexedBatch {
         if len == 0 {
             return Ok(Self::empty(layout));
         }
-        if len <= FEW && is_settled(columns, diffs, len)? {
-            return Self::from_sorted(layout, columns.to_vec(), diffs.to_vec());
+        if is_settled(columns, diffs, len)? {
+            return Self::from_sorted(layout, keep(columns, len)?, diffs.to_vec());
         }
         let consolidated = consolidate(columns, diffs, len)?;
         Self::from_sorted(layout, consolidated.columns, consolidated.diffs)
@@ -151,20 +154,9 @@ impl IndexedBatch {
     }
 }
 
-/// Rows that are few enough to be looked at one by one before they are sorted.
-const FEW: usize = 16;
-
-/// Whether a few rows can be taken as they are: they are in order, each once, none is zero, and they do not keep large buffers alive that they
-/// are slices of. Steps of a few rows are mostly so, and sorting costs more than their order tells.
+/// Whether rows can be taken as they are: they are in order, each once, and none is zero. Tables that are loaded by their key and steps of a few
+/// rows are mostly so; for all others the first rows tell.
 fn is_settled(columns: &[ArrayRef], diffs: &[DiffColumn], len: usize) -> Result<bool, TraceError> {
-    const SMALL: usize = 1024;
     let weighed = matches!(diffs, [DiffColumn::Weight(weights)] if weights.iter().all(|weight| *weight != 0));
-    if !weighed || columns.iter().any(|column| column.get_buffer_memory_size() > SMALL) {
-        return Ok(false);
-    }
-    if len == 1 {
-        return Ok(true);
-    }
-    let comparator = RowComparator::try_new(columns, columns)?;
-    Ok((1..len).all(|row| comparator.compare(row - 1, row) == Ordering::Less))
+    Ok(weighed && (len == 1 || ascends(columns, len)?))
 }

@@ -2,14 +2,21 @@
 //!
 //! Each pass deals the words out by one digit and keeps the order of words with equal digits, so after the last pass they are ordered by all digits, and
 //! words that agree in them stand as they stood before. A pass reads and writes every word once and compares nothing: with the few bits that
-//! range-compressed keys need it beats a comparison sort several times over. With many bits it does not, and says so.
+//! range-compressed keys need it beats a comparison sort several times over. With many bits it does not: then the highest go by radix, which leaves
+//! few words that agree in them, and those are compared.
 
-/// Bits of a digit at most: the counters of a pass stay in the nearest cache.
-const MOST_BITS: u32 = 11;
-/// More passes than this cost as much as comparing.
-const MOST_PASSES: u32 = 3;
+/// Bits of a digit at most: what is written in a pass stays in the nearest caches, also those of the page tables.
+const DIGIT_BITS: u32 = 8;
+/// Words that agree in the highest bits and are compared: so few that they are in the cache and need few comparisons each.
+const RUN_BITS: u32 = 5;
 /// Fewer words than this are sorted faster by comparing.
 const LEAST_WORDS: usize = 1024;
+
+/// Of `bits` bits, how many of the highest are worth dealing by: all if few passes do, else as many as leave short runs of words that agree in them.
+pub(crate) fn worth_dealing(words: usize, bits: u32) -> u32 {
+    let runs = (usize::BITS - words.leading_zeros()).saturating_sub(RUN_BITS);
+    if bits <= 3 * DIGIT_BITS { bits } else { runs.next_multiple_of(DIGIT_BITS).min(bits) }
+}
 
 /// Sorts words by the `bits` bits above `from`, stable. Returns false, and does nothing, where comparing words is faster.
 pub(crate) fn radix_sort<W: Copy + Default>(
@@ -18,8 +25,8 @@ pub(crate) fn radix_sort<W: Copy + Default>(
     bits: u32,
     shifted: impl Fn(W, u32) -> usize,
 ) -> bool {
-    let passes = bits.div_ceil(MOST_BITS);
-    if words.len() < LEAST_WORDS || passes > MOST_PASSES {
+    let passes = bits.div_ceil(DIGIT_BITS);
+    if words.len() < LEAST_WORDS {
         return false;
     }
     let mut dealt = vec![W::default(); if passes == 0 { 0 } else { words.len() }];
@@ -46,7 +53,7 @@ fn deal<W: Copy>(words: &[W], dealt: &mut [W], greatest: usize, digit: impl Fn(W
 
 #[cfg(test)]
 mod tests {
-    use super::radix_sort;
+    use super::{radix_sort, worth_dealing};
 
     fn random(seed: u64) -> impl Iterator<Item = u64> {
         let step =
@@ -55,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn prop_radix_sort_is_a_stable_sort() {
+    fn differential_radix_sort_and_comparison_sort_agree() {
         for bits in 0..=33 {
             let mask = (1_u64 << bits) - 1;
             let mut words: Vec<u64> =
@@ -68,10 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn it_leaves_few_words_and_many_bits_to_others() {
-        let mut words: Vec<u64> = random(3).take(5000).collect();
-        assert!(!radix_sort(&mut words.clone(), 0, 64, |word, by| (word >> by) as usize));
-        words.truncate(100);
+    fn it_leaves_few_words_to_others() {
+        let mut words: Vec<u64> = random(3).take(100).collect();
         assert!(!radix_sort(&mut words, 0, 8, |word, by| (word >> by) as usize));
+    }
+
+    #[test]
+    fn all_bits_are_dealt_by_if_they_are_few_and_enough_if_they_are_many() {
+        assert_eq!(worth_dealing(1 << 20, 20), 20);
+        assert_eq!(worth_dealing(1 << 20, 100), 16);
+        assert_eq!(worth_dealing(2_000, 100), 8);
     }
 }

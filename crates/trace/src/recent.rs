@@ -53,15 +53,21 @@ impl Recent {
         Ok(parts.tiers.clone())
     }
 
-    /// Takes everything out, in a timed layout: as one batch, or change by change if one batch cannot hold them.
-    pub fn drain(&self, timed: &Arc<Layout>) -> Vec<Arc<IndexedBatch>> {
-        let log = std::mem::take(&mut *self.parts()).log;
-        if let Ok(whole) = sort_together(timed, &log, true) {
-            return vec![whole];
-        }
-        let alone =
-            |change: &(i32, Arc<IndexedBatch>)| sort_together(timed, std::slice::from_ref(change), true).ok();
-        log.iter().filter_map(alone).collect()
+    /// Takes everything out, in a timed layout: as one batch, or change by change if one batch cannot hold them. If it fails, everything stays.
+    pub fn drain(&self, timed: &Arc<Layout>) -> Result<Vec<Arc<IndexedBatch>>, TraceError> {
+        let mut parts = self.parts();
+        let log = &parts.log;
+        let sorted = match sort_together(timed, log, true) {
+            Ok(whole) => vec![whole],
+            Err(_) => {
+                let alone = |change: &(i32, Arc<IndexedBatch>)| {
+                    sort_together(timed, std::slice::from_ref(change), true)
+                };
+                log.iter().map(alone).collect::<Result<_, _>>()?
+            }
+        };
+        *parts = Parts::default();
+        Ok(sorted)
     }
 
     /// Forgets everything.
@@ -161,7 +167,6 @@ fn iterations(changes: &[(i32, Arc<IndexedBatch>)]) -> ArrayRef {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use std::collections::BTreeMap;
 
@@ -192,6 +197,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
         #[test]
         fn oracle_readers_see_what_came_before(
             steps in vec((vec((0i64..30, -2i64..3), 0..90), any::<bool>()), 0..60),
@@ -208,7 +215,7 @@ mod tests {
                 }
                 pushed.extend(rows.iter().map(|(x, weight)| (*x, at as i32, *weight)));
             }
-            let all = recent.drain(&layout.timed());
+            let all = recent.drain(&layout.timed()).unwrap();
             let rows = all.iter().flat_map(|batch| {
                 let (x, at) = (batch.columns()[0].as_primitive::<Int64Type>(), batch.columns()[1].as_primitive::<Int32Type>());
                 x.values().iter().copied().zip(at.values().iter().copied()).zip(batch.weights().iter())
@@ -216,5 +223,19 @@ mod tests {
             prop_assert_eq!(sum(rows), sum(pushed.iter().map(|(x, at, weight)| ((*x, *at), weight))));
             prop_assert!(recent.before(1_000).unwrap().is_empty());
         }
+    }
+
+    #[test]
+    fn what_cannot_be_sorted_stays() {
+        let (layout, recent) = (layout(), Recent::default());
+        recent.push(0, batch(&layout, &[(1, 1), (2, 1)]));
+        // A batch whose weights overflow, which nothing but a test can make.
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        let weights = DiffColumn::Weight(vec![i64::MAX; 2].into());
+        let broken = IndexedBatch::from_weighed(&layout, vec![column], vec![weights], 0).unwrap();
+        recent.push(1, Arc::new(broken));
+        assert!(matches!(recent.drain(&layout.timed()), Err(TraceError::WeightOverflow)));
+        assert_eq!(recent.before(1).unwrap().iter().map(|batch| batch.len()).sum::<usize>(), 2);
+        assert_eq!(recent.parts().log.len(), 2);
     }
 }

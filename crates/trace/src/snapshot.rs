@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::{ChangeBatch, IndexedBatch, Layout, Merger, TraceError};
+use crate::{BatchRef, ChangeBatch, IndexedBatch, Layout, Merger, TraceError};
 
 /// Batches whose sum is the content of a trace.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     layout: Arc<Layout>,
-    batches: Arc<[Arc<IndexedBatch>]>,
+    batches: Arc<[BatchRef]>,
 }
 
 impl Snapshot {
     /// The sum of `batches`.
-    pub fn new(layout: Arc<Layout>, batches: Vec<Arc<IndexedBatch>>) -> Self {
+    pub fn new(layout: Arc<Layout>, batches: Vec<BatchRef>) -> Self {
         let batches = batches.into_iter().filter(|batch| !batch.is_empty()).collect();
         Self { layout, batches }
     }
@@ -24,7 +24,7 @@ impl Snapshot {
     }
 
     /// The batches, oldest first.
-    pub fn batches(&self) -> &[Arc<IndexedBatch>] {
+    pub fn batches(&self) -> &[BatchRef] {
         &self.batches
     }
 
@@ -44,14 +44,14 @@ impl Snapshot {
     }
 
     /// This snapshot and one more batch.
-    pub fn with(&self, batch: &Arc<IndexedBatch>) -> Self {
+    pub fn with(&self, batch: &BatchRef) -> Self {
         let batches = self.batches.iter().chain(std::iter::once(batch)).map(Arc::clone).collect();
         Self::new(Arc::clone(&self.layout), batches)
     }
 
     /// Everything as one batch.
-    pub fn consolidate(&self) -> Result<Arc<IndexedBatch>, TraceError> {
-        let mut heap: Vec<Arc<IndexedBatch>> = self.batches.to_vec();
+    pub fn consolidate(&self) -> Result<BatchRef, TraceError> {
+        let mut heap: Vec<BatchRef> = self.batches.to_vec();
         heap.sort_by_key(|batch| std::cmp::Reverse(batch.len()));
         while heap.len() > 1 {
             let (Some(a), Some(b)) = (heap.pop(), heap.pop()) else { break };

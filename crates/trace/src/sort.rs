@@ -8,8 +8,9 @@ use std::cmp::Ordering;
 
 use arrow_array::ArrayRef;
 
+use crate::locate::ascends;
 use crate::packing::Packing;
-use crate::radix::radix_sort;
+use crate::radix::{radix_sort, worth_dealing};
 use crate::word::Word;
 use crate::{RowComparator, TraceError};
 
@@ -24,6 +25,9 @@ pub struct Sorted {
 /// Sorts the rows of `columns`, ascending, NULL first, columns left to right.
 pub fn sort_rows(columns: &[ArrayRef], len: usize) -> Result<Sorted, TraceError> {
     check_len(len)?;
+    if ascends(columns, len)? {
+        return Ok(Sorted { rows: (0..len as u32).collect(), equal: vec![false; len] });
+    }
     sort_packed(Packing::measure(columns, len), columns, len)
 }
 
@@ -70,9 +74,17 @@ pub(crate) fn sorted_words<W: Word>(packing: &Packing<'_>, len: usize, row_bits:
 
 /// Orders words by the `bits` bits above their tails; words that agree in those come in the order of their tails or as they stood.
 pub(crate) fn sort_words<W: Word>(words: &mut Vec<W>, tail_bits: u32, bits: u32) {
+    if words.is_sorted() {
+        return;
+    }
     let digits = |word: W, by: u32| word.above(by).low() as usize;
-    if !words.is_sorted() && !radix_sort(words, tail_bits, bits, digits) {
+    let low_bits = bits - worth_dealing(words.len(), bits);
+    if !radix_sort(words, tail_bits + low_bits, bits - low_bits, digits) {
         words.sort_unstable();
+    } else if low_bits > 0 {
+        let cut = tail_bits + low_bits;
+        let runs = words.chunk_by_mut(|a, b| a.above(cut) == b.above(cut));
+        runs.filter(|run| run.len() > 1).for_each(|run| run.sort_unstable());
     }
 }
 

@@ -5,6 +5,7 @@
 //! * Committing m rows does O(m log n) merge work; no step waits for a merge of the size of the state.
 //! * What a step stages is invisible until it commits, and forgotten if it rolls back.
 //! * No addition of weights can overflow: the absolute weights of all batches sum to less than 2^63, or staging is refused.
+//! * A merge that fails loses no row: its batches stay, nothing more is merged, and staging is refused from then on.
 //!
 //! # Why
 //! Layers stand oldest first. [`choose`] starts a merge of two neighbours when the older is at most twice a newer one, so finished layers halve in
@@ -65,19 +66,22 @@ pub struct Spine {
     snapshot: Snapshot,
     /// Rows that merges have looked at.
     merged: u64,
+    /// Why a merge failed.
+    failure: Option<String>,
 }
 
 impl Spine {
     /// An empty trace.
     pub fn new(layout: Arc<Layout>) -> Self {
         let snapshot = Snapshot::empty(&layout);
-        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot, merged: 0 }
+        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot, merged: 0, failure: None }
     }
 
     /// A trace with the content of a snapshot.
     pub fn from_snapshot(snapshot: Snapshot) -> Self {
         let layers = snapshot.batches().iter().map(|batch| Layer::Whole(Arc::clone(batch))).collect();
-        Self { layout: Arc::clone(snapshot.layout()), layers, staged: Vec::new(), snapshot, merged: 0 }
+        let layout = Arc::clone(snapshot.layout());
+        Self { layout, layers, staged: Vec::new(), snapshot, merged: 0, failure: None }
     }
 
     /// Columns, key and diffs.
@@ -90,7 +94,7 @@ impl Spine {
         &self.snapshot
     }
 
-    /// Adds a batch that becomes visible with the next commit. Refused if the weights could overflow.
+    /// Adds a batch that becomes visible with the next commit. Refused if the weights could overflow, or if a merge has failed.
     pub fn stage(&mut self, batch: Arc<IndexedBatch>) -> Result<(), TraceError> {
         if !batch.is_empty() {
             self.admit(batch.mass())?;
@@ -99,8 +103,11 @@ impl Spine {
         Ok(())
     }
 
-    /// Whether batches of this mass together may be staged: refused if the weights could overflow.
+    /// Whether batches of this mass together may be staged: refused if the weights could overflow, or if a merge has failed.
     pub fn admit(&mut self, mass: i64) -> Result<(), TraceError> {
+        if let Some(cause) = &self.failure {
+            return Err(TraceError::NotMerged { cause: cause.clone() });
+        }
         let limit = i128::from(i64::MAX);
         let staged: i128 = self.staged.iter().map(|batch| i128::from(batch.mass())).sum();
         let committed: i128 = self.snapshot.batches().iter().map(|batch| i128::from(batch.mass())).sum();
@@ -171,7 +178,9 @@ impl Spine {
         for position in (0..self.layers.len()).rev() {
             self.advance(position, fuel);
         }
-        while let Choice::Merge(older) = choose(&self.sizes()) {
+        while self.failure.is_none()
+            && let Choice::Merge(older) = choose(&self.sizes())
+        {
             self.start(older);
             self.advance(older, fuel);
         }
@@ -216,19 +225,51 @@ impl Spine {
         let before = merger.remaining();
         let done = merger.work(&mut fuel.clone());
         self.merged += (before - merger.remaining()) as u64;
-        if !matches!(done, Ok(true)) && done.is_ok() {
+        if matches!(done, Ok(false)) {
             return;
         }
-        // Take the merger out; its sources stay if it failed, which no batch of one layout can make it do.
-        let sources = merger.sources().map(Arc::clone);
-        let Layer::Merging(merger) =
-            std::mem::replace(&mut self.layers[position], Layer::Whole(Arc::clone(&sources[0])))
+        // Take the merger out; its sources stay if it failed.
+        let [older, newer] = merger.sources().map(Arc::clone);
+        let Layer::Merging(merger) = std::mem::replace(&mut self.layers[position], Layer::Whole(older))
         else {
             return;
         };
-        match merger.finish() {
-            Ok(merged) if done.is_ok() => self.layers[position] = Layer::Whole(Arc::new(merged)),
-            _ => self.layers.insert(position + 1, Layer::Whole(Arc::clone(&sources[1]))),
+        match done.and_then(|_| merger.finish()) {
+            Ok(merged) => self.layers[position] = Layer::Whole(Arc::new(merged)),
+            Err(error) => {
+                self.layers.insert(position + 1, Layer::Whole(newer));
+                self.failure.get_or_insert(error.to_string());
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, Int64Array};
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::DiffColumn;
+
+    fn batch(layout: &Arc<Layout>, row: i64, weight: i64) -> Arc<IndexedBatch> {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![row]));
+        let weights = DiffColumn::Weight(vec![weight].into());
+        Arc::new(IndexedBatch::build(layout, &[column], &[weights]).unwrap())
+    }
+
+    #[test]
+    fn a_merge_that_fails_ends_loses_nothing_and_is_told() {
+        let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int64, false)]));
+        let layout = Layout::rows(schema, 1).unwrap();
+        let mut spine = Spine::new(Arc::clone(&layout));
+        // Past the check of weights, so that the merge refuses them.
+        spine.staged.extend((0..3).map(|row| batch(&layout, row, i64::MAX)));
+        spine.commit();
+        assert_eq!((spine.len(), spine.layers()), (3, 3));
+        let refused = spine.stage(batch(&layout, 7, 1));
+        assert!(matches!(refused, Err(TraceError::NotMerged { .. })), "{refused:?}");
+        spine.commit();
+        assert_eq!((spine.len(), spine.layers()), (3, 3));
     }
 }

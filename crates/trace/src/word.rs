@@ -1,7 +1,6 @@
 //! Words that rows are sorted by: one machine integer per row, packed from the highest bits down.
 //!
-//! Words of few bits are sorted by radix (`radix.rs`), others by the standard library's unstable sort, which equals every radix sort that was tried
-//! on a million words of 64 or 128 random bits.
+//! Words are sorted by the radix of their highest bits (`radix.rs`), and few or equal ones by the standard library's unstable sort.
 
 /// An unsigned integer that packed columns fit in.
 pub(crate) trait Word: Copy + Ord + Default {

@@ -295,7 +295,7 @@ def binary(operator: str, left: Symbol, right: Symbol, type: DataType) -> Symbol
 
 
 def aligned(left: Symbol, right: Symbol) -> tuple[Symbol, Symbol]:
-    """Two sides of a comparison, an int beside a float as a float, and narrow numbers in the wider type."""
+    """Two sides of a comparison, an int beside a float as a float. Numbers of different widths are the engine's business."""
     kinds = {left.type.kind, right.type.kind}
     if kinds == {"int", "float"}:
         target = left.type if left.type.kind == "float" else right.type

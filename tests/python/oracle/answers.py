@@ -54,7 +54,9 @@ def bag(rows: Iterable[tuple[Any, ...]]) -> Bag:
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{round(value, 7):.9g}") + 0.0
+        # The nudge takes values off the middle between two roundings, where the last bit would decide: those of simple fractions lie there.
+        nudged = value * (1 + 3.14159e-11) + 2.71828e-10
+        return float(f"{round(nudged, 7):.9g}") + 0.0
     return int(value) if isinstance(value, bool) else value
 
 

@@ -240,14 +240,10 @@ def windows(draw: st.DrawFn, children: Children) -> Node:
 def recursions(draw: st.DrawFn, children: Children) -> Node:
     """The transitive closure of a small graph, linear or by doubling."""
     child, linear = draw(children), draw(st.booleans())
-    edge_sql = f"SELECT ((t.a % 6) + 6) % 6 AS a, ((t.b % 6) + 6) % 6 AS b FROM ({child.sql}) t WHERE t.a IS NOT NULL AND t.b IS NOT NULL"
+    edge_sql = _edge_sql(child)
 
     def build(db: dict[str, tr.Table[Any]]) -> Stream:
-        edges = (
-            child.build(db)
-            .filter(lambda r: tr.is_not_null(r.a) & tr.is_not_null(r.b))
-            .map(lambda r: Rel(a=tr.some(r.a) % 6, b=tr.some(r.b) % 6, f=None, s=None))
-        )
+        edges = _edges(child, db)
         return edges.recursive(
             lambda reach: reach.join(
                 edges if linear else reach,
@@ -260,6 +256,39 @@ def recursions(draw: st.DrawFn, children: Children) -> Node:
     recursive = f"SELECT x.a, y.b FROM reach x JOIN ({edge_sql}) y ON x.b = y.a"
     sql = f"WITH RECURSIVE reach(a, b) AS ({edge_sql} UNION {recursive})"
     return Node(build, f"{sql} SELECT a, b, CAST(NULL AS DOUBLE) AS f, CAST(NULL AS VARCHAR) AS s FROM reach")
+
+
+@st.composite
+def mutual_recursions(draw: st.DrawFn, children: Children) -> Node:
+    """The pairs that a path of odd length joins, or one of even length: two relations defined by each other."""
+    child, even = draw(children), draw(st.booleans())
+
+    def longer(paths: Stream, edges: Stream) -> Stream:
+        return paths.join(edges, lambda x: x.b, lambda y: y.a, lambda x, y: Rel(a=x.a, b=y.b, f=None, s=None))
+
+    def build(db: dict[str, tr.Table[Any]]) -> Stream:
+        edges = _edges(child, db)
+        found = tr.recursive(
+            (Rel, Rel),
+            lambda odd_paths, even_paths: (edges + longer(even_paths, edges), longer(odd_paths, edges)),
+        )
+        return found[1 if even else 0]
+
+    step = f"SELECT x.a, y.b, 1 - x.odd FROM paths x JOIN ({_edge_sql(child)}) y ON x.b = y.a"
+    sql = f"WITH RECURSIVE paths(a, b, odd) AS (SELECT a, b, 1 FROM ({_edge_sql(child)}) UNION {step})"
+    picked = "a, b, CAST(NULL AS DOUBLE) AS f, CAST(NULL AS VARCHAR) AS s"
+    return Node(build, f"{sql} SELECT {picked} FROM paths WHERE odd = {0 if even else 1}")
+
+
+def _edges(child: Node, db: dict[str, tr.Table[Any]]) -> Stream:
+    """A small graph out of the integers of a relation."""
+    whole = child.build(db).filter(lambda r: tr.is_not_null(r.a) & tr.is_not_null(r.b))
+    return whole.map(lambda r: Rel(a=tr.some(r.a) % 6, b=tr.some(r.b) % 6, f=None, s=None))
+
+
+def _edge_sql(child: Node) -> str:
+    picked = "((t.a % 6) + 6) % 6 AS a, ((t.b % 6) + 6) % 6 AS b"
+    return f"SELECT {picked} FROM ({child.sql}) t WHERE t.a IS NOT NULL AND t.b IS NOT NULL"
 
 
 def _source(table: str) -> Node:

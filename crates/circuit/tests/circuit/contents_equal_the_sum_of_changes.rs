@@ -113,7 +113,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(300)))]
 
     #[test]
     fn oracle_contents_equal_the_sum_of_changes(
@@ -131,5 +131,6 @@ proptest! {
         let expected = reference(&table, &[below, above].concat());
         prop_assert_eq!(run.contents(), expected.clone());
         prop_assert_eq!(run.sums, expected);
+        tailrace_tests::count_steps(before.len() + after.len());
     }
 }

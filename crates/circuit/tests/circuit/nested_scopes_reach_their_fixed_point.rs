@@ -252,12 +252,15 @@ fn scopes_nest() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
     #[test]
     fn oracle_recursion_under_changes_equals_reachability(
         steps in vec(vec((0i64..12, any::<bool>()), 1..4), 1..10),
     ) {
         let (mut circuit, table, output) = nest(loop_of(successors, true, 1_000, &Log::default()));
         let (mut seeds, mut view) = (BTreeSet::new(), ZSet::new());
+        let taken = steps.len();
         for step in steps {
             let mut changes = Vec::new();
             for (x, insert) in step {
@@ -271,5 +274,6 @@ proptest! {
             view = view.plus(&change(&result, output));
             prop_assert_eq!(&view, &ZSet::from_rows(reach(seeds.iter().copied())));
         }
+        tailrace_tests::count_steps(taken);
     }
 }

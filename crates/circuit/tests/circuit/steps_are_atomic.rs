@@ -121,6 +121,8 @@ fn a_panic_in_commit_stops_the_circuit_for_good() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
     #[test]
     fn prop_failed_steps_leave_no_trace(steps in proptest::collection::vec(
         proptest::collection::vec((10i64..15, -1i64..3), 0..4), 1..12)) {

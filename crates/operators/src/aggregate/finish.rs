@@ -397,8 +397,8 @@ fn decimals(
     blame: Blame<'_>,
     value: impl Fn(usize) -> Option<i256>,
 ) -> Result<ArrayRef, OperatorError> {
-    let bound = 10_i128.pow(38);
-    let small = |value: i256| value.to_i128().filter(|value| value.abs() < bound);
+    let bound = 10_u128.pow(38);
+    let small = |value: i256| value.to_i128().filter(|value| value.unsigned_abs() < bound);
     let fit = |row: usize| value(row).map(|value| small(value).ok_or_else(|| blame(row))).transpose();
     let values = (0..len).map(fit).collect::<Result<Vec<_>, _>>()?;
     Ok(Arc::new(PrimitiveArray::<Decimal128Type>::from_iter(values).with_data_type(to.clone())))

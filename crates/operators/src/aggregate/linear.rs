@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_buffer::i256;
 use arrow_schema::{Field, Schema};
 use arrow_select::take::take;
-use tailrace_algebra::{ExactSum, weight};
+use tailrace_algebra::weight;
 use tailrace_circuit::OperatorError;
 use tailrace_trace::{
     ChangeBatch, DiffColumn, ExactColumn, IndexedBatch, Layout, Snapshot, Spine, TraceError, lookup_sums,
@@ -167,39 +167,5 @@ fn pick(column: &DiffColumn, rows: &[u32]) -> DiffColumn {
 }
 
 fn plus_all(old: &[DiffColumn], delta: &[DiffColumn]) -> Vec<DiffColumn> {
-    old.iter().zip(delta).map(|(a, b)| plus(a, b)).collect()
-}
-
-/// Adds two columns of one kind, row by row.
-fn plus(a: &DiffColumn, b: &DiffColumn) -> DiffColumn {
-    match (a, b) {
-        (DiffColumn::Weight(a), DiffColumn::Weight(b)) => {
-            DiffColumn::Weight(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
-        }
-        (DiffColumn::Sum(a), DiffColumn::Sum(b)) => {
-            DiffColumn::Sum(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
-        }
-        (DiffColumn::Wide(a), DiffColumn::Wide(b)) => {
-            DiffColumn::Wide(a.iter().zip(b).map(|(x, y)| x.wrapping_add(*y)).collect())
-        }
-        (DiffColumn::Exact(a), DiffColumn::Exact(b)) => DiffColumn::Exact(plus_exact(a, b)),
-        _ => a.clone(),
-    }
-}
-
-fn plus_exact(a: &ExactColumn, b: &ExactColumn) -> ExactColumn {
-    let mut out = ExactColumn::default();
-    let mut sum = ExactSum::new();
-    for row in 0..a.len() {
-        match (a.get(row), b.get(row)) {
-            ([], bytes) | (bytes, []) => out.push_bytes(bytes),
-            (left, right) => {
-                sum.clear();
-                let decoded = sum.add_bytes(left).and_then(|()| sum.add_bytes(right));
-                debug_assert!(decoded.is_some(), "sums in a trace are canonical");
-                out.push(&sum);
-            }
-        }
-    }
-    out
+    old.iter().zip(delta).map(|(a, b)| a.plus(b)).collect()
 }

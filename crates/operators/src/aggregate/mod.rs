@@ -90,16 +90,19 @@ impl Aggregate {
     }
 
     /// Evaluates the change of the groups that a change touches.
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
+    fn advance(&mut self, batch: &ChangeBatch, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
         let keys = self.spec.keys.iter().map(|key| key.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
         let groups = Groups::of(&keys, batch.len())?;
+        ctx.check()?;
         let delta = self.linear.fold(batch, &groups)?;
         let mut sums = vec![self.linear.advance(&groups, delta)?];
         for distinct in &mut self.distincts {
+            ctx.check()?;
             sums.push(distinct.advance(batch, &keys, &groups)?);
         }
         let versions =
             self.rows.iter_mut().map(|rows| stage(rows, batch, &keys, &groups)).collect::<Result<_, _>>()?;
+        ctx.check()?;
         let exists = self.exists(&sums[0]);
         let reading = Reading { groups: &groups, exists: &exists, sums, versions };
         let values = self.read(&reading)?;
@@ -248,7 +251,7 @@ impl UnaryOperator for Aggregate {
         if batch.is_empty() && !self.has_work() {
             return Ok(ChangeBatch::empty(Arc::clone(&self.spec.schema)).into());
         }
-        Ok(self.advance(batch)?.into())
+        Ok(self.advance(batch, ctx)?.into())
     }
 
     fn fresh(&self) -> Box<dyn UnaryOperator> {

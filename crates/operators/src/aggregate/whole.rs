@@ -1,7 +1,8 @@
 //! Aggregates that are a function of the whole group: array_agg, string_agg, bit_and, bit_or, bit_xor.
 //!
 //! # Computes
-//! A fold over the rows with positive weight, in the order of the kept columns, each as often as its weight says.
+//! A fold over the rows with positive weight, in the order of the kept columns, each as often as its weight says. Copies do not change bit_and and
+//! bit_or, and only their parity changes bit_xor, so any weight will do there; a list or a text that would be too long is refused.
 //!
 //! # Delta rule
 //! The general rule of groups: `f(a'[k]) - f(a[k])` for each touched key `k`.
@@ -48,10 +49,16 @@ struct Expanded {
 struct Copies {
     places: Vec<Place>,
     starts: Vec<usize>,
+    /// Copies beyond the first of each row.
+    repeated: usize,
 }
 
-/// More copies than this in one group are refused: the result would not fit a column.
-const MOST_COPIES: usize = i32::MAX as usize;
+/// More values than this in the groups of one step are refused: the result would not fit a column.
+const MOST_VALUES: usize = i32::MAX as usize;
+/// More copies of rows than this are refused: they take memory that no one has written.
+const MOST_REPEATED: usize = 1 << 24;
+/// A longer text than this is refused.
+const MOST_BYTES: usize = 1 << 28;
 
 impl Whole {
     /// The value of the call before and after the change.
@@ -67,8 +74,8 @@ impl Whole {
         for group in 0..groups {
             walk.enter(group);
             while let Some(row) = walk.next_row()? {
-                before.push(row.place, self.copies(row.old, before.places.len())?);
-                after.push(row.place, self.copies(row.new, after.places.len())?);
+                before.push(row.place, self.copies(row.old, &before)?);
+                after.push(row.place, self.copies(row.new, &after)?);
             }
             before.starts.push(before.places.len());
             after.starts.push(after.places.len());
@@ -83,18 +90,33 @@ impl Whole {
     }
 
     /// How often a row of this weight counts.
-    fn copies(&self, weight: i64, known: usize) -> Result<usize, OperatorError> {
-        let copies = if self.distinct { weight.signum() } else { weight }.max(0) as usize;
-        if known.saturating_add(copies) <= MOST_COPIES {
-            return Ok(copies);
+    fn copies(&self, weight: i64, known: &Copies) -> Result<usize, OperatorError> {
+        let copies = match self.function {
+            _ if weight <= 0 => 0,
+            AggregateFunction::BitAnd | AggregateFunction::BitOr => 1,
+            _ if self.distinct => 1,
+            // At least one, so that the group has a value.
+            AggregateFunction::BitXor => 2 - (weight & 1) as usize,
+            _ => weight as usize,
+        };
+        let repeated = known.repeated.saturating_add(copies.saturating_sub(1));
+        if repeated > MOST_REPEATED {
+            return Err(OperatorError::evaluation(format!(
+                "{} would repeat rows more than {MOST_REPEATED} times: one has weight {weight}",
+                self.function
+            )));
         }
-        Err(OperatorError::evaluation(format!("{} would hold more than {MOST_COPIES} values", self.function)))
+        if known.places.len().saturating_add(copies) > MOST_VALUES {
+            let message = format!("{} would hold more than {MOST_VALUES} values", self.function);
+            return Err(OperatorError::evaluation(message));
+        }
+        Ok(copies)
     }
 
     fn fold(&self, rows: &Expanded) -> Result<ArrayRef, OperatorError> {
         match &self.function {
             AggregateFunction::ArrayAgg => Ok(rows.lists()),
-            AggregateFunction::StringAgg(separator) => Ok(rows.joined(separator)),
+            AggregateFunction::StringAgg(separator) => rows.joined(separator),
             function => rows.bits(function),
         }
     }
@@ -102,11 +124,12 @@ impl Whole {
 
 impl Copies {
     fn new() -> Self {
-        Self { places: Vec::new(), starts: vec![0] }
+        Self { places: Vec::new(), starts: vec![0], repeated: 0 }
     }
 
     fn push(&mut self, place: Place, copies: usize) {
         self.places.extend(std::iter::repeat_n(place, copies));
+        self.repeated += copies.saturating_sub(1);
     }
 }
 
@@ -118,12 +141,17 @@ impl Expanded {
         Arc::new(ListArray::new(field, offsets, Arc::clone(&self.values), Some(filled)))
     }
 
-    fn joined(&self, separator: &str) -> ArrayRef {
+    fn joined(&self, separator: &str) -> Result<ArrayRef, OperatorError> {
         let strings = self.values.as_string_view();
         let mut out = StringViewBuilder::with_capacity(self.starts.len());
         let mut text = String::new();
         for bounds in self.starts.windows(2) {
             text.clear();
+            let lengths = (bounds[0]..bounds[1]).map(|row| strings.value(row).len() + separator.len());
+            if lengths.sum::<usize>() > MOST_BYTES {
+                let message = format!("string_agg would give a text of more than {MOST_BYTES} bytes");
+                return Err(OperatorError::evaluation(message));
+            }
             for row in bounds[0]..bounds[1] {
                 if row > bounds[0] {
                     text.push_str(separator);
@@ -132,7 +160,7 @@ impl Expanded {
             }
             out.append_option((bounds[0] < bounds[1]).then_some(&text));
         }
-        Arc::new(out.finish())
+        Ok(Arc::new(out.finish()))
     }
 
     fn bits(&self, function: &AggregateFunction) -> Result<ArrayRef, OperatorError> {

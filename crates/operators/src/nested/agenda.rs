@@ -19,6 +19,9 @@ use tailrace_trace::{DiffColumn, IndexedBatch, TraceError};
 
 use super::iteration::iteration;
 
+/// Iterations, each with the row of a key that is due then.
+pub(crate) type Visits = Vec<(i32, u32)>;
+
 /// Keys by the iteration at which they are due.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
@@ -34,7 +37,7 @@ struct Chunk {
 
 impl Agenda {
     /// Puts down rows of `keys`, each with the iteration at which it is due.
-    pub(crate) fn plan(&mut self, keys: &Arc<IndexedBatch>, mut visits: Vec<(i32, u32)>) {
+    pub(crate) fn plan(&mut self, keys: &Arc<IndexedBatch>, mut visits: Visits) {
         visits.sort_unstable();
         visits.dedup();
         for visits in visits.chunk_by(|a, b| a.0 == b.0) {

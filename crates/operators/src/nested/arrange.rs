@@ -1,15 +1,20 @@
 //! Arrange inside a nested scope: the index, with the iteration of each change.
 //!
-//! **Computes** its input, ordered by key and then value.
+//! # Computes
+//! Its input, ordered by key and then value.
 //!
-//! **Delta rule.** Linear: `index(δ)`. With it go the changes of all earlier steps, each row with its iteration as the last column, so that a reader
+//! # Delta rule
+//! Linear: `index(δ)`. With it go the changes of all earlier steps, each row with its iteration as the last column, so that a reader
 //! knows when what it meets happened, and those of earlier iterations of this step.
 //!
-//! **State kept**: the rows in the layout's columns with their iterations, added up over steps.
+//! # State kept
+//! The rows in the layout's columns with their iterations, added up over steps.
 //!
-//! **Cost per change**: sorting the change, plus its share of the merges.
+//! # Cost per change
+//! Sorting the change, plus its share of the merges.
 //!
-//! **Example.** Paths by their end: `+(1, 4)` at iteration 2 comes out as `+(4, 1)`, and stays behind as `(4, 1, 2)`.
+//! # Example
+//! Paths by their end: `+(1, 4)` at iteration 2 comes out as `+(4, 1)`, and stays behind as `(4, 1, 2)`.
 
 use std::sync::Arc;
 

@@ -22,6 +22,8 @@ pub(crate) struct History {
     current: Recent,
     /// The sum of the absolute weights of the current changes.
     mass: i64,
+    /// Why the changes of a step could not be made past. They stay with the current ones, and no step can follow.
+    failure: Option<String>,
     /// A change of no rows.
     nothing: Arc<IndexedBatch>,
 }
@@ -30,7 +32,7 @@ impl History {
     /// Of rows of this layout; the iteration is put behind its columns.
     pub(crate) fn new(rows: Arc<Layout>) -> Self {
         let (past, nothing) = (Spine::new(rows.timed()), Arc::new(IndexedBatch::empty(&rows)));
-        Self { rows, past, current: Recent::default(), mass: 0, nothing }
+        Self { rows, past, current: Recent::default(), mass: 0, failure: None, nothing }
     }
 
     /// The layout of the rows, without iteration.
@@ -72,6 +74,9 @@ impl History {
         if delta.is_empty() {
             return Ok(());
         }
+        if let Some(cause) = &self.failure {
+            return Err(TraceError::NotMerged { cause: cause.clone() });
+        }
         let mass = self.mass.checked_add(delta.mass()).ok_or(TraceError::WeightOverflow)?;
         self.past.admit(mass)?;
         self.mass = mass;
@@ -91,16 +96,21 @@ impl History {
 
     pub(crate) fn commit(&mut self) {
         self.mass = 0;
-        for batch in self.current.drain(self.past.layout()) {
-            let staged = self.past.stage(batch);
-            debug_assert!(staged.is_ok(), "the mass was admitted when the rows came");
+        match self.current.drain(self.past.layout()).and_then(|all| self.stage(all)) {
+            Ok(()) => self.past.commit(),
+            Err(error) => self.failure = Some(error.to_string()),
         }
-        self.past.commit();
+    }
+
+    fn stage(&mut self, batches: Vec<Arc<IndexedBatch>>) -> Result<(), TraceError> {
+        batches.into_iter().try_for_each(|batch| self.past.stage(batch))
     }
 
     pub(crate) fn rollback(&mut self) {
         self.mass = 0;
-        self.current.clear();
+        if self.failure.is_none() {
+            self.current.clear();
+        }
     }
 
     pub(crate) fn size(&self) -> StateSize {

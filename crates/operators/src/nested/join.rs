@@ -1,8 +1,10 @@
 //! Join inside a nested scope: pairs of rows with equal keys, each at the iteration at which both are there.
 //!
-//! **Computes** the same as [`Join`](crate::Join), at each iteration.
+//! # Computes
+//! The same as [`Join`](crate::Join), at each iteration.
 //!
-//! **Delta rule.** Bilinear along both axes: a change of `a` at step `t1` and iteration `i1` and one of `b` at `(t2, i2)` give their pair at
+//! # Delta rule
+//! Bilinear along both axes: a change of `a` at step `t1` and iteration `i1` and one of `b` at `(t2, i2)` give their pair at
 //! `(max(t1, t2), max(i1, i2))`. At step `t` those pairs are new in which a side is of step `t`. When `δa(i)` and `δb(i)` arrive, they meet
 //! `δa(i) ⋈ (past b + earlier δb + δb(i))` and `(past a + earlier δa) ⋈ δb(i)`, so that each pair is met once, when its later side arrives. A
 //! partner of this step has an iteration up to `i`, so the pair is of iteration `i`. A partner of an earlier step may be of a later
@@ -11,11 +13,14 @@
 //! An input may also be an index of the outer scope, held (see [`Subcircuit::import_held`](tailrace_circuit::Subcircuit::import_held)): all its rows
 //! are of iteration 0, and no second index of them is needed.
 //!
-//! **State kept**: none of its own; it reads the indexes of its inputs by the key.
+//! # State kept
+//! None of its own; it reads the indexes of its inputs by the key.
 //!
-//! **Cost per change**: finding each changed key in the other index, `O(log n)`, and its matches.
+//! # Cost per change
+//! Finding each changed key in the other index, `O(log n)`, and its matches.
 //!
-//! **Example.** Paths and edges: the new edge `(3, 4)` comes at iteration 0 and meets the path `(1, 3)` that an earlier step found at iteration 2; the
+//! # Example
+//! Paths and edges: the new edge `(3, 4)` comes at iteration 0 and meets the path `(1, 3)` that an earlier step found at iteration 2; the
 //! path `(1, 4)` follows at iteration 2.
 
 use std::collections::BTreeMap;
@@ -25,7 +30,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, UInt32Array};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use tailrace_algebra::Iteration;
+use tailrace_algebra::{Iteration, Lattice};
 use tailrace_circuit::{BinaryOperator, Context, Input, Moment, Operator, OperatorError, Value};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Recent, TimedArranged, TraceError};
 
@@ -108,7 +113,8 @@ impl TimedJoin {
             return Ok(());
         }
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        let due = |row: &u32| iterations[*row as usize].max(at);
+        // A pair is there from the join of its rows' times on.
+        let due = |row: &u32| iterations[*row as usize].join(&at);
         order.sort_by_key(due);
         let mut start = 0;
         let sorted = rows.take(&UInt32Array::from(order.clone()))?;
@@ -228,7 +234,7 @@ fn pairs<'a>(
     batches: impl Iterator<Item = &'a IndexedBatch>,
     ctx: &Context<'_>,
 ) -> Result<Vec<ChangeBatch>, OperatorError> {
-    let mut pairs = Pairs::new(spec, side, delta);
+    let mut pairs = Pairs::new(spec, side, delta)?;
     for batch in batches {
         ctx.check()?;
         pairs.meet(starts, batch, ctx)?;

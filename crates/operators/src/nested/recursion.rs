@@ -21,6 +21,7 @@ use crate::{Map, Scalar};
 /// One or several recursive relations.
 #[derive(Clone, Debug)]
 pub struct Recursion {
+    label: Option<String>,
     relations: Vec<Relation>,
     limit: u32,
 }
@@ -105,7 +106,12 @@ pub enum RecursionError {
 impl Recursion {
     /// No relations yet; a step that would take more than `limit` iterations fails.
     pub fn new(limit: u32) -> Self {
-        Self { relations: Vec::new(), limit }
+        Self { label: None, relations: Vec::new(), limit }
+    }
+
+    /// What errors and graphs call it, instead of the names of its relations.
+    pub fn labelled(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
     }
 
     /// Adds a relation that is a set.
@@ -125,11 +131,35 @@ impl Recursion {
         outer: &[Outer],
         body: impl FnOnce(&mut Subcircuit, &Inside) -> Result<Vec<StreamId>, E>,
     ) -> Result<Recursive, E> {
-        let mut inner = Subcircuit::new("recursion", self.names()).with_limit(self.limit);
+        let nested = self.nest(scope, outer, body)?;
+        let relation = |index| self.select(scope, nested, index);
+        let relations = (0..self.relations.len()).map(relation).collect::<Result<_, _>>()?;
+        Ok(Recursive { scope: nested, relations })
+    }
+
+    /// Like [`build`](Self::build), but gives the nested scope alone: its relations are [selected](Self::select) as they are needed.
+    pub fn nest<E: From<RecursionError>>(
+        &self,
+        scope: &mut Scope,
+        outer: &[Outer],
+        body: impl FnOnce(&mut Subcircuit, &Inside) -> Result<Vec<StreamId>, E>,
+    ) -> Result<StreamId, E> {
+        let label = self.label.clone().unwrap_or_else(|| self.names());
+        let mut inner = Subcircuit::new("recursion", label).with_limit(self.limit);
         let inside = self.open(scope, outer, &mut inner)?;
         let bodies = body(&mut inner, &inside)?;
         self.close(&mut inner, &inside, &bodies)?;
-        Ok(self.nest(scope, outer, inner)?)
+        Ok(self.add(scope, outer, inner)?)
+    }
+
+    /// The changes of one relation of a nested scope.
+    pub fn select(
+        &self,
+        scope: &mut Scope,
+        nested: StreamId,
+        index: usize,
+    ) -> Result<StreamId, RecursionError> {
+        Ok(scope.select(nested, index, self.relations[index].schema.clone())?)
     }
 
     fn with(mut self, name: String, schema: SchemaRef, bag: bool) -> Self {
@@ -177,22 +207,13 @@ impl Recursion {
         Ok(())
     }
 
-    fn nest(
-        &self,
-        scope: &mut Scope,
-        outer: &[Outer],
-        inner: Subcircuit,
-    ) -> Result<Recursive, RecursionError> {
+    fn add(&self, scope: &mut Scope, outer: &[Outer], inner: Subcircuit) -> Result<StreamId, RecursionError> {
         let inputs: Vec<StreamId> = outer.iter().map(|outer| outer.stream()).collect();
         let schema = self
             .relations
             .first()
             .map_or_else(|| SchemaRef::new(arrow_schema::Schema::empty()), |first| first.schema.clone());
-        let nested = scope.add_nary(Box::new(inner), &inputs, schema)?;
-        let select =
-            |(index, relation): (usize, &Relation)| scope.select(nested, index, relation.schema.clone());
-        let relations = self.relations.iter().enumerate().map(select).collect::<Result<_, _>>()?;
-        Ok(Recursive { scope: nested, relations })
+        Ok(scope.add_nary(Box::new(inner), &inputs, schema)?)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Operators of groups inside a nested scope: aggregates, top-k, windows, by evaluating them on the touched groups.
 //!
-//! **Computes**, at each iteration, `f` of the rows of each key so far, for an operator `f` that treats keys apart.
+//! # Computes
+//! At each iteration, `f` of the rows of each key so far, for an operator `f` that treats keys apart.
 //!
-//! **Delta rule.** The general rule along both axes. With `X(i)` the rows of a key up to iteration `i` in the earlier steps, and `Y(i)` those with the
+//! # Delta rule
+//! The general rule along both axes. With `X(i)` the rows of a key up to iteration `i` in the earlier steps, and `Y(i)` those with the
 //! changes of this step: `out(i) = [f(Y(i)) - f(Y(i-1))] - [f(X(i)) - f(X(i-1))]`. It is zero unless the key changed in this step at or before `i`,
 //! and at `i` itself in this step or an earlier one; so the keys to look at are those of the change and those that are due by their past
 //! (see `agenda.rs`). The four values are got by evaluating `f` from nothing on the rows of these keys: an operator that is evaluated once on
@@ -11,11 +13,14 @@
 //! **Without key** there is one group, and `f` of no rows may be a row (a count of zero). Before iteration 0 and before the first step there is
 //! nothing, not even that row: those terms are left out.
 //!
-//! **State kept**: the input's rows with their iterations, by key. For a single group also whether it was sent.
+//! # State kept
+//! The input's rows with their iterations, by key. For a single group also whether it was sent.
 //!
-//! **Cost per change**: the rows of the touched keys, up to four times, at each iteration at which they are touched or due.
+//! # Cost per change
+//! The rows of the touched keys, up to four times, at each iteration at which they are touched or due.
 //!
-//! **Example.** The least label of each node: node 7 has label 3 from iteration 2 on. When a step takes away label 3, iteration 2 takes back
+//! # Example
+//! The least label of each node: node 7 has label 3 from iteration 2 on. When a step takes away label 3, iteration 2 takes back
 //! `(7, 3)` and gives `(7, 5)`.
 
 use std::sync::Arc;

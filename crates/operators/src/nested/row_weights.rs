@@ -1,18 +1,23 @@
 //! Distinct and positive inside a nested scope: a new weight for each row, by its own weight alone.
 //!
-//! **Computes**, at each iteration, `g` of the weight of each row: `distinct` is 1 where the weight is positive and `positive` the weight itself there;
+//! # Computes
+//! At each iteration, `g` of the weight of each row: `distinct` is 1 where the weight is positive and `positive` the weight itself there;
 //! both are 0 elsewhere.
 //!
-//! **Delta rule.** Let `X(i)` be the weight of a row up to iteration `i` in the earlier steps, and `Y(i)` that with the changes of this step added. Then
+//! # Delta rule
+//! Let `X(i)` be the weight of a row up to iteration `i` in the earlier steps, and `Y(i)` that with the changes of this step added. Then
 //! `out(i) = [g(Y(i)) - g(Y(i-1))] - [g(X(i)) - g(X(i-1))]`: what iteration `i` adds now, less what it added before. This is zero unless the row
 //! changed in this step at or before `i`, and at `i` itself in this step or an earlier one. So the rows to look at are those of the change, and
 //! those of earlier iterations that are due now by their past (see `agenda.rs`).
 //!
-//! **State kept**: the input's rows with their iterations, added up over steps.
+//! # State kept
+//! The input's rows with their iterations, added up over steps.
 //!
-//! **Cost per change**: one look-up for each changed row, and one for each later iteration at which it has a past.
+//! # Cost per change
+//! One look-up for each changed row, and one for each later iteration at which it has a past.
 //!
-//! **Example.** A node is reached at iteration 2 and, another way, at 5. When the first way is taken away, iteration 2 gives `-(node)` and
+//! # Example
+//! A node is reached at iteration 2 and, another way, at 5. When the first way is taken away, iteration 2 gives `-(node)` and
 //! iteration 5 gives `+(node)`.
 
 use std::marker::PhantomData;
@@ -20,11 +25,11 @@ use std::sync::Arc;
 
 use arrow_array::UInt32Array;
 use arrow_schema::SchemaRef;
-use tailrace_algebra::Iteration;
+use tailrace_algebra::{Group, Iteration};
 use tailrace_circuit::{Context, Input, Moment, Operator, OperatorError, StateSize, UnaryOperator, Value};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, Snapshot, TraceError, meet};
 
-use super::agenda::Agenda;
+use super::agenda::{Agenda, Visits};
 use super::history::History;
 use super::iteration;
 use super::step_sums::StepSums;
@@ -113,7 +118,7 @@ impl<R: RowRule> TimedRowWeights<R> {
         touched: &Arc<IndexedBatch>,
         delta: &Arc<IndexedBatch>,
         at: i32,
-    ) -> Result<(Vec<Weights>, Vec<(i32, u32)>), TraceError> {
+    ) -> Result<(Vec<Weights>, Visits), TraceError> {
         let starts: Vec<u32> = (0..=touched.len() as u32).collect();
         let mut weights = vec![Weights::default(); touched.len()];
         if Arc::ptr_eq(touched, delta) {
@@ -162,7 +167,7 @@ impl Weights {
         let past = self.past_before + self.past_now;
         let before = self.past_before + self.step_before;
         let after = before + self.past_now + self.step_now;
-        (R::apply(after) - R::apply(before)).checked_sub(R::apply(past) - R::apply(self.past_before))
+        (R::apply(after) - R::apply(before)).checked_minus(&(R::apply(past) - R::apply(self.past_before)))
     }
 }
 

@@ -26,13 +26,14 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use datafusion_common::ScalarValue;
-use tailrace_circuit::{Context, Input, Operator, OperatorError, StateSize, UnaryOperator, Value};
-use tailrace_trace::{ChangeBatch, Snapshot};
+use tailrace_circuit::{Context, OperatorError};
+use tailrace_trace::ChangeBatch;
 
 use crate::Scalar;
 use crate::ordering::OrderBy;
+use crate::positional::{CHECKED, PositionRule, Positional};
 use crate::ranked::Ranked;
-use crate::state::{restore, size};
+use crate::versions::Versions;
 use outcome::Outcome;
 use segment::{Reach, Surveyor};
 
@@ -84,11 +85,14 @@ pub struct WindowSpec {
 }
 
 /// Adds columns that depend on the position of a row in its partition.
-pub struct Window {
+pub type Window = Positional<WindowRule>;
+
+/// What a window operator computes of positions.
+#[derive(Clone)]
+pub struct WindowRule {
     spec: WindowSpec,
     input: SchemaRef,
     reach: Reach,
-    ranked: Ranked,
 }
 
 impl Window {
@@ -105,28 +109,12 @@ impl Window {
         };
         let input = Arc::new(Schema::new(spec.schema.fields()[..width].to_vec()));
         let ranked = Ranked::new(&spec.partition, &spec.order, &input)?;
-        Ok(Self { reach: Reach::of(&spec.functions), spec, input, ranked })
-    }
-
-    fn advance(&mut self, batch: &ChangeBatch) -> Result<ChangeBatch, OperatorError> {
-        let delta = self.ranked.index(batch)?;
-        let (versions, partitions) = self.ranked.versions(&delta)?;
-        let cursor = versions.cursor();
-        let mut surveyor = Surveyor::new(&versions, &cursor, self.ranked.decisive(), self.reach);
-        let mut outcome = Outcome::new(&self.spec.functions, self.reach);
-        for partition in 0..partitions {
-            surveyor.survey(partition, |segment| outcome.add(segment))?;
-        }
-        let changes = outcome.changes(&self.spec, &self.input, &self.ranked, &versions)?;
-        self.ranked.spine.stage(delta)?;
-        Ok(changes)
+        Ok(Self::over(ranked, WindowRule { reach: Reach::of(&spec.functions), spec, input }))
     }
 }
 
-impl Operator for Window {
-    fn name(&self) -> &'static str {
-        "window"
-    }
+impl PositionRule for WindowRule {
+    const NAME: &'static str = "window";
 
     fn label(&self) -> String {
         let functions: Vec<&str> = self.spec.functions.iter().map(|call| call.function.name()).collect();
@@ -135,36 +123,23 @@ impl Operator for Window {
         format!("{}{by}", functions.join(", "))
     }
 
-    fn commit(&mut self) {
-        self.ranked.spine.commit();
-    }
-
-    fn rollback(&mut self) {
-        self.ranked.spine.rollback();
-    }
-
-    fn state(&self) -> StateSize {
-        size(&self.ranked.spine)
-    }
-
-    fn checkpoint(&self) -> Vec<Snapshot> {
-        vec![self.ranked.spine.snapshot().clone()]
-    }
-
-    fn restore(&mut self, snapshots: Vec<Snapshot>) -> Result<(), OperatorError> {
-        restore([&mut self.ranked.spine], snapshots)
-    }
-}
-
-impl UnaryOperator for Window {
-    fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Value, OperatorError> {
-        ctx.check()?;
-        Ok(self.advance(input.as_changes()?)?.into())
-    }
-
-    fn fresh(&self) -> Box<dyn UnaryOperator> {
-        let (spec, input) = (self.spec.clone(), Arc::clone(&self.input));
-        Box::new(Self { spec, input, reach: self.reach, ranked: self.ranked.fresh() })
+    fn differ(
+        &self,
+        ranked: &Ranked,
+        versions: &Versions,
+        partitions: usize,
+        ctx: &Context<'_>,
+    ) -> Result<ChangeBatch, OperatorError> {
+        let cursor = versions.cursor();
+        let mut surveyor = Surveyor::new(versions, &cursor, ranked.decisive(), self.reach);
+        let mut outcome = Outcome::new(&self.spec.functions, self.reach);
+        for partition in 0..partitions {
+            if partition % CHECKED == 0 {
+                ctx.check()?;
+            }
+            surveyor.survey(partition, |segment| outcome.add(segment))?;
+        }
+        outcome.changes(&self.spec, &self.input, ranked, versions)
     }
 }
 

@@ -16,7 +16,7 @@
 //! * *a fresh copy on the whole contents gives the whole content* (how views are filled);
 //! * *a checkpoint given to a circuit built in the same way continues the run*.
 //!
-//! `PROPTEST_CASES` sets the number of cases of each test.
+//! `TAILRACE_RANDOM_FACTOR` multiplies the number of cases of each test; the steps taken are counted (`tests/random.rs`).
 #![allow(dead_code, unused_imports, reason = "each test file uses the part that it needs")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
@@ -55,7 +55,7 @@ impl Oracle {
         Self { tables: tables.into_iter().collect(), cases: 250, integral: true }
     }
 
-    /// Runs this many sequences of steps, unless the environment says otherwise. One sequence has six steps on average.
+    /// Runs this many sequences of steps, times the factor of the environment. One sequence has six steps on average.
     pub fn cases(self, cases: u32) -> Self {
         Self { cases, ..self }
     }
@@ -100,7 +100,13 @@ impl Oracle {
 
     /// Calls `test` with random sequences of steps; shrinks and shows the one that fails.
     pub fn sequences(&self, test: impl Fn(Vec<Step>) -> Result<(), TestCaseError>) {
-        let result = TestRunner::new(config(self.cases)).run(&steps(&self.tables), test);
+        let counted = |steps: Vec<Step>| {
+            let taken = steps.len();
+            test(steps)?;
+            tailrace_tests::count_steps(taken);
+            Ok(())
+        };
+        let result = TestRunner::new(config(self.cases)).run(&steps(&self.tables), counted);
         if let Err(error) = result {
             panic!("{error}");
         }
@@ -112,9 +118,8 @@ impl Oracle {
     }
 }
 
-/// The configuration of property tests: `PROPTEST_CASES` wins over `cases`.
+/// The configuration of property tests with this many cases, times the factor of the environment.
 pub fn config(cases: u32) -> Config {
-    let default = Config { failure_persistence: None, max_shrink_iters: 4096, ..Config::default() };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { cases };
-    Config { cases, ..default }
+    let cases = tailrace_tests::cases(cases);
+    Config { cases, failure_persistence: None, max_shrink_iters: 4096, ..Config::default() }
 }

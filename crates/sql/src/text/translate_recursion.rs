@@ -37,7 +37,7 @@ impl Translator {
         let (start, step) = (conformed(&start.compact()?, &wanted)?, step.compact()?);
         check_linear(&step, &relation, &query.name)?;
         let body = start.union_all(&[conformed(&step, &wanted)?])?;
-        let plans = Plan::recursion(&[(relation, body)], LIMIT, query.is_distinct)?;
+        let plans = Plan::recursion(&query.name, &[(relation, body)], LIMIT, query.is_distinct)?;
         let Some(plan) = plans.into_iter().next() else {
             return Err(PlanError::Invalid("internal: an empty recursion".into()));
         };

@@ -24,6 +24,8 @@ fn neighbours_merge_when_the_older_is_at_most_twice_a_newer_one() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(256)))]
+
     #[test]
     fn prop_layers_that_wait_halve(sizes in prop::collection::vec(1usize..1_000_000, 0..12)) {
         let layers: Vec<Option<usize>> = sizes.iter().map(|size| Some(*size)).collect();

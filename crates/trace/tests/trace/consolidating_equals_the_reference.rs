@@ -25,7 +25,7 @@ fn check(changes: &ChangeBatch) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
 
     #[test]
     fn oracle_one_column_of_every_type(seed: u64, len in 0usize..60) {

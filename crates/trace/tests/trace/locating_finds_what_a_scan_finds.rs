@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array};
 use arrow_schema::DataType;
 use proptest::prelude::*;
-use tailrace_trace::{IndexedBatch, Layout, TraceError, locate, meet, run_of};
+use tailrace_trace::{DiffColumn, IndexedBatch, Layout, TraceError, locate, meet, run_of};
 
 use crate::columns::{Row, Value, any_type, changes, indexed, rows, schema, types};
 use crate::random::Random;
@@ -73,7 +75,7 @@ fn check_meet(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(48)))]
 
     #[test]
     fn oracle_keys_of_every_type(seed: u64, probe in 0usize..20, target in 0usize..80) {
@@ -101,4 +103,35 @@ fn a_few_keys_into_many_rows_and_many_into_few() {
     let empty = IndexedBatch::empty(&Layout::rows(schema(&[DataType::Int64]), 1).unwrap());
     assert_eq!(empty.runs().unwrap(), vec![0]);
     assert_eq!(empty.key()[0].len(), 0);
+}
+
+/// Guesses help where keys are even, and must do no harm where they are not: dense, with gaps, in clusters, in powers, at the ends of the type.
+#[test]
+fn oracle_keys_of_any_spread() {
+    let mut random = Random::new(11);
+    let spreads: [fn(i64) -> i64; 6] = [
+        |x| x,
+        |x| x * 7 + x % 5,
+        |x| x / 50 * 1_000_000 + x % 50,
+        |x| (x % 40 - 20).signum() * (1 << (x % 40).min(62)),
+        |x| if x % 2 == 0 { i64::MIN + x } else { i64::MAX - x },
+        |x| x / 300,
+    ];
+    let layout = Layout::rows(schema(&[DataType::Int64]), 1).unwrap();
+    let batch = |values: Vec<i64>| {
+        let weights = DiffColumn::Weight(vec![1; values.len()].into());
+        IndexedBatch::build(&layout, &[Arc::new(Int64Array::from(values)) as _], &[weights]).unwrap()
+    };
+    for spread in spreads {
+        let target = batch((0..3_000).map(spread).collect());
+        let probe =
+            batch((0..200).map(|_| spread(random.below(4_000) as i64) + random.below(2) as i64).collect());
+        let found = locate(probe.key(), &probe.runs().unwrap(), &target).unwrap();
+        let values = |batch: &IndexedBatch| batch.columns()[0].as_primitive::<Int64Type>().values().to_vec();
+        for (range, key) in found.iter().zip(values(&probe)) {
+            let start = values(&target).iter().filter(|value| **value < key).count() as u32;
+            let equal = values(&target).iter().filter(|value| **value == key).count() as u32;
+            assert_eq!(*range, start..start + equal, "key {key}");
+        }
+    }
 }

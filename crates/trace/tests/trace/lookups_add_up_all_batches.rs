@@ -104,7 +104,7 @@ fn at(diffs: &[DiffColumn], row: usize) -> Sums {
 const ZERO: Sums = (0, 0, i256::ZERO, Vec::new());
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
 
     #[test]
     fn oracle_lookups_in_a_spine(seed: u64, parts in 0usize..12, len in 0usize..50) {

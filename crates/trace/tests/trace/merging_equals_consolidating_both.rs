@@ -44,7 +44,7 @@ fn check(types: &[arrow_schema::DataType], sizes: (usize, usize), random: &mut R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
 
     #[test]
     fn oracle_one_column_of_every_type(seed: u64, left in 0usize..40, right in 0usize..40) {

@@ -18,7 +18,7 @@ use crate::columns::{column, types, values};
 use crate::random::Random;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(32)))]
 
     #[test]
     fn prop_normal_of_external_is_the_same_column(seed: u64, len in 0usize..40) {

@@ -41,7 +41,7 @@ fn compare(terms: &[OrderTerm], a: &Row, b: &Row) -> Ordering {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(128)))]
 
     #[test]
     fn prop_bytes_compare_as_the_terms_say(seed: u64, width in 0usize..4, len in 0usize..25) {

@@ -26,7 +26,7 @@ fn check(columns: &[ArrayRef], len: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(64)))]
 
     #[test]
     fn prop_one_column_of_every_type(seed: u64, len in 0usize..60) {

@@ -92,7 +92,7 @@ fn shrinking_and_growing_batches() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(16)))]
 
     #[test]
     fn prop_mixed_batches(seed: u64) {

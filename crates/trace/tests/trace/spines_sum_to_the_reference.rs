@@ -17,7 +17,7 @@ fn assert_holds(snapshot: &Snapshot, expected: &ZSet<Row>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(48)))]
 
     #[test]
     fn oracle_random_steps(seed: u64, steps in 1usize..60) {
@@ -50,6 +50,7 @@ proptest! {
             assert_holds(&old.0, &old.1);
             prop_assert_eq!(spine.len(), spine.snapshot().len());
         }
+        tailrace_tests::count_steps(steps);
         let copy = Spine::from_snapshot(spine.snapshot().clone());
         assert_holds(copy.snapshot(), &committed);
     }

@@ -24,7 +24,7 @@ fn walked(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(48)))]
 
     #[test]
     fn oracle_walks_of_every_group(seed: u64, parts in 0usize..6, len in 0usize..60) {

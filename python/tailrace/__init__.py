@@ -35,6 +35,7 @@ from .errors import (
     NotNullError,
     PlanError,
     SchemaError,
+    SqlError,
     TracingError,
     TypeMismatchError,
     UdfError,
@@ -85,6 +86,7 @@ from .grouped import Grouped
 from .indexed import Indexed
 from .order import Order, asc, desc
 from .recursion import recursive
+from .result import Result
 from .row import Row, field, key, replace
 from .stream import Stream
 from .table import Table
@@ -119,8 +121,10 @@ __all__ = [
     "Order",
     "Over",
     "PlanError",
+    "Result",
     "Row",
     "SchemaError",
+    "SqlError",
     "Stream",
     "Table",
     "TableRef",

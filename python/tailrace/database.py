@@ -7,7 +7,7 @@ lets other Python threads run meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakValueDictionary
@@ -28,9 +28,11 @@ from .errors import (
     did_you_mean,
     listed,
 )
+from .result import Result
 from .row import Row
 from .stream import Stream
 from .table import Table
+from .untyped import row_class
 from .view import View
 
 if TYPE_CHECKING:
@@ -123,16 +125,40 @@ class Database:
             return self._table(row)
         return self._made(name or row.__tailrace__.table, row)
 
-    def create_view(self, name: str, stream: Stream[T]) -> View[T]:
-        """Keep the rows of a stream up to date under a name, filled from what the tables hold now.
+    def execute(self, sql: str, params: Sequence[object] | None = None) -> Result:
+        """Run SQL: definitions, changes and queries, several if separated by semicolons.
+
+        `?` or `$1`, `$2` ... stand for `params`. A text that cannot be parsed does nothing; a statement that fails
+        changes nothing.
+
+        >>> db.execute("SELECT auction, max(price) AS best FROM bid GROUP BY auction").fetchall()
+        [(7, 120.0)]
+        """
+        outcomes = self.native.execute(sql, list(params or ()))
+        self._forget_dropped()
+        return Result(outcomes, self._view_rows())
+
+    def explain(self, sql: str) -> str:
+        """How a query would be kept up to date: one operator a line, with the cost of a change."""
+        return self.native.explain_sql(sql)
+
+    @overload
+    def create_view(self, name: str, stream: Stream[T]) -> View[T]: ...
+    @overload
+    def create_view(self, name: str, stream: str) -> View[Any]: ...
+    def create_view(self, name: str, stream: Stream[T] | str) -> View[Any]:
+        """Keep the rows of a stream or of a SELECT up to date under a name, filled from what the tables hold now.
 
         >>> view = db.create_view("big", bids.filter(lambda b: b.price > 10.0))
         >>> len(view)
         2
         """
+        if isinstance(stream, str):
+            self.native.create_view_sql(name, stream)
+            return self.view(name)
         if not isinstance(stream, Stream):
             raise PlanError(
-                f"A view is made of a stream, not of {type(stream).__name__}: start from db.table(...)."
+                f"A view is made of a stream or a SELECT, not of {type(stream).__name__}: start from db.table(...)."
             )
         self.native.create_view(name, stream.plan, stream.row.__tailrace__.key)
         view = View(self.native, name, stream.row)
@@ -141,9 +167,12 @@ class Database:
 
     def view(self, name: str) -> View[Any]:
         """A view by its name."""
-        self.native  # noqa: B018 (a closed database says so first)
+        native = self.native
+        if name not in self._views and name in native.views():
+            row = row_class(name, native.view_schema(name), native.view_key(name))
+            self._views[name] = View(native, name, row)
         if name not in self._views:
-            raise UnknownViewError(_unknown("View", "views", name, self._views))
+            raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views())))
         return self._views[name]
 
     def drop_view(self, name: str | View[Any]) -> None:
@@ -156,7 +185,7 @@ class Database:
         """Remove a table that no view reads."""
         found = self._table(table)
         self.native.drop_table(found.name)
-        del self._tables[found.name]
+        self._tables.pop(found.name, None)
         self._handles.pop(found.name, None)
 
     def insert(self, table: TableRef[T], data: Data[T]) -> Changes:
@@ -184,8 +213,7 @@ class Database:
         """
         operations = [self._operation(*operation) for operation in batch.operations]
         step = self.native.apply(operations)
-        # Another thread may make a view meanwhile: a copy is taken in one piece.
-        return Changes(step, {name: view.row for name, view in self._views.copy().items()})
+        return Changes(step, self._view_rows())
 
     def graph(self, format: Literal["mermaid", "dot"] = "mermaid") -> str:
         """The circuit of all views as a picture in Mermaid or Graphviz text."""
@@ -201,6 +229,16 @@ class Database:
         return (
             f"Database(version={self.version}, tables=[{listed(self.tables)}], views=[{listed(self.views)}])"
         )
+
+    def _view_rows(self) -> Mapping[str, type[Row]]:
+        """The row class of each view; one that SQL made gets its class when it is asked for."""
+        return ViewRows(self)
+
+    def _forget_dropped(self) -> None:
+        """Handles of tables and views that SQL dropped or made anew."""
+        tables, views = set(self.native.tables()), set(self.native.views())
+        self._tables = {name: table for name, table in self._tables.items() if name in tables}
+        self._views = {name: view for name, view in self._views.items() if name in views}
 
     def _made(self, name: str, row: type[T]) -> Table[T]:
         known = self._tables.get(name)
@@ -218,15 +256,24 @@ class Database:
         if isinstance(table, Table):
             return table
         name = table if isinstance(table, str) else table.__tailrace__.table
-        found = name if name in self._tables else self._of_class(table)
+        found = name if name in self._tables else self._of_class(table) or self._of_sql(name)
         if found is None:
-            raise UnknownTableError(_unknown("Table", "tables", name, self._tables))
+            raise UnknownTableError(_unknown("Table", "tables", name, dict.fromkeys(self.tables)))
         return self._handle(found)
 
     def _handle(self, name: str) -> Table[Any]:
         """The same object while somebody holds it."""
         plan, row = self._tables[name]
         return self._handles.setdefault(name, Table(self, name, plan, row))
+
+    def _of_sql(self, name: str) -> str | None:
+        """A table that SQL made."""
+        native = self.native
+        if name not in native.tables():
+            return None
+        row = row_class(name, native.table_schema(name), native.table_key(name))
+        self._tables[name] = (native.table(name), row)
+        return name
 
     def _of_class(self, table: str | type[Row]) -> str | None:
         """By its row class, or the name of it: the class is what a program's author sees."""
@@ -237,6 +284,27 @@ class Database:
         found = self._table(table)
         convert = native_keys if operation == "delete" else native_data
         return operation, found.name, convert(data, found.row)
+
+
+class ViewRows(Mapping[str, type[Row]]):
+    """The row classes of a database's views, each made when it is asked for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __getitem__(self, name: str) -> type[Row]:
+        if name not in self:
+            raise KeyError(name)
+        return self._database.view(name).row
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._database._views or name in self._database.views
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._database.views)
+
+    def __len__(self) -> int:
+        return len(self._database.views)
 
 
 def _unknown(what: str, plural: str, name: str, known: Mapping[str, object]) -> str:

@@ -319,8 +319,8 @@ def test_a_view_name_that_is_taken_changes_nothing(world: World) -> None:
 
 
 def test_a_view_of_something_else(world: World) -> None:
-    with pytest.raises(tr.PlanError, match="not of str"):
-        world.db.create_view("totals2", "SELECT 1")  # type: ignore[arg-type]
+    with pytest.raises(tr.PlanError, match="not of int"):
+        world.db.create_view("totals2", 1)  # type: ignore[call-overload]
     world.unchanged()
 
 

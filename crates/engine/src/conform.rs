@@ -10,6 +10,7 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
+use tailrace_sql::PlanError;
 use tailrace_trace::{RowComparator, TraceError, external_type, normal_array, normal_type};
 
 use crate::table::Table;
@@ -92,6 +93,10 @@ impl Table {
             return Ok(array);
         }
         let field = self.schema.field(column);
+        if let Some(value) = self.defaults.get(field.name()) {
+            let repeated = value.to_array_of_size(rows.num_rows()).map_err(PlanError::from)?;
+            return self.conform(&repeated, field);
+        }
         if !field.is_nullable() {
             return Err(self.missing(rows, column));
         }

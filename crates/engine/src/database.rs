@@ -24,8 +24,8 @@ use crate::{EngineError, Operation, StepChanges};
 pub struct Database {
     circuit: Circuit,
     lowering: Lowering,
-    tables: BTreeMap<String, Table>,
-    views: BTreeMap<String, View>,
+    pub(crate) tables: BTreeMap<String, Table>,
+    pub(crate) views: BTreeMap<String, View>,
     version: u64,
 }
 
@@ -79,8 +79,9 @@ impl Database {
             let (layout, order) = kept_layout(&schema, &key)?;
             let source = TableSource::new(Arc::clone(&layout), order.clone());
             let stream = self.circuit.add_source(Box::new(source), Arc::clone(&schema))?;
-            self.tables
-                .insert(name.to_owned(), Table { name: name.to_owned(), schema, key, layout, order, stream });
+            let name = name.to_owned();
+            let defaults = HashMap::new();
+            self.tables.insert(name.clone(), Table { name, schema, key, layout, order, stream, defaults });
         }
         self.table(name)
     }
@@ -215,6 +216,33 @@ impl Database {
         Ok(in_order_of(&whole, view.plan.schema()))
     }
 
+    /// The rows of a plan over the current tables. Operators that views keep are read; what is missing is made for this answer, filled and dropped.
+    pub fn evaluate(&mut self, plan: &Plan) -> Result<ChangeBatch, EngineError> {
+        let tables: HashMap<String, StreamId> = self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        let Lowered { stream, added } = self.lowering.lower(&mut self.circuit, &tables, plan)?;
+        let content = self.content_of(stream, &added);
+        self.discard(&added);
+        match content? {
+            Value::Changes(rows) => Ok(rows.with_schema(Arc::clone(plan.schema()))?),
+            _ => Err(EngineError::Unsupported("the plan does not give rows".into())),
+        }
+    }
+
+    /// The whole content of a stream, of which some nodes are new.
+    fn content_of(&mut self, stream: StreamId, added: &[NodeId]) -> Result<Value, EngineError> {
+        if !added.contains(&stream.node()) {
+            return Ok(self.circuit.evaluate_integral(stream)?);
+        }
+        self.circuit.watch(stream)?;
+        let filled = self.circuit.fill(added);
+        self.circuit.unwatch(stream)?;
+        let empty = || ChangeBatch::empty(Arc::new(Schema::empty()));
+        match filled?.get(stream) {
+            Some(content) => Ok(content.clone()),
+            None => Ok(self.circuit.schema(stream).map(|schema| ChangeBatch::empty(Arc::clone(schema))).unwrap_or_else(|_| empty()).into()),
+        }
+    }
+
     /// What every operator has done and keeps.
     pub fn metrics(&self) -> Vec<OperatorMetrics> {
         self.circuit.nodes().map(|node| metrics_of(&node)).collect()
@@ -312,7 +340,7 @@ impl Database {
         kept.ok_or(EngineError::Graph(GraphError::UnknownStream { stream }))
     }
 
-    fn known_table(&self, name: &str) -> Result<&Table, EngineError> {
+    pub(crate) fn known_table(&self, name: &str) -> Result<&Table, EngineError> {
         self.tables
             .get(name)
             .ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })

@@ -1,7 +1,7 @@
 //! What can go wrong with a database. Every message names the table and, where there is one, the column, the row and the choices.
 
 use tailrace_circuit::{CircuitError, GraphError, OperatorError};
-use tailrace_sql::PlanError;
+use tailrace_sql::{PlanError, SqlError};
 use tailrace_trace::TraceError;
 use thiserror::Error;
 
@@ -167,6 +167,9 @@ pub enum EngineError {
     /// An operation that this table does not offer.
     #[error("{0}")]
     Unsupported(String),
+    /// A SQL text that is refused.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
     /// A program that cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),

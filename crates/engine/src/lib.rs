@@ -4,11 +4,14 @@
 //! table, checks it against the tables, runs one step and gives the changes of the views; if anything is wrong nothing has happened. This crate
 //! knows no Python.
 
+mod answer;
+mod catalog;
 mod conform;
 mod database;
 mod error;
 mod fold;
 mod operation;
+mod statement;
 mod step;
 mod table;
 mod view;
@@ -16,6 +19,7 @@ mod view;
 pub use database::{Database, OperatorMetrics};
 pub use error::EngineError;
 pub use operation::{Operation, OperationKind};
+pub use statement::StatementOutcome;
 pub use step::StepChanges;
 pub use tailrace_circuit::{CircuitError, Interrupt, OperatorError};
 pub use tailrace_sql as sql;

@@ -1,11 +1,13 @@
 //! A table: its columns, its key, and how its rows are kept.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use tailrace_circuit::StreamId;
+use tailrace_sql::ScalarValue;
 use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, TraceError};
 
 use crate::EngineError;
@@ -22,6 +24,8 @@ pub(crate) struct Table {
     /// The position in `schema` of each column of the layout.
     pub(crate) order: Vec<usize>,
     pub(crate) stream: StreamId,
+    /// What stands for values that an INSERT does not give, by column.
+    pub(crate) defaults: HashMap<String, ScalarValue>,
 }
 
 /// How rows of such a table are kept: the layout and the position of each of its columns.

@@ -4,6 +4,7 @@
 mod aggregate;
 mod arrange;
 mod collect;
+mod constant;
 mod contents;
 mod delay;
 mod differentiate;
@@ -43,6 +44,7 @@ mod window;
 pub use aggregate::{Aggregate, AggregateCall, AggregateFunction, AggregateSpec};
 pub use arrange::Arrange;
 pub use collect::{Collect, CollectFn};
+pub use constant::Constant;
 pub use delay::Delay;
 pub use differentiate::Differentiate;
 pub use distinct::Distinct;

@@ -10,15 +10,21 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use tailrace_engine::trace::{TraceError, normal_concat, normal_schema};
-use tailrace_engine::{Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics};
+use tailrace_engine::{
+    Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome,
+};
 
 use crate::arrow_table::ArrowTable;
 use crate::enter::{enter, poll_signals};
 use crate::error::{Kind, raise};
+use crate::literal::scalar;
 use crate::plan::Plan;
 use crate::rows::{Given, given as rows_given};
 use crate::step::Step;
 use crate::types::{PyField, Type, describe, schema_of};
+
+/// What a statement did: its rows; or the number of changed rows and the step; or what it defined.
+type Outcome = (Option<ArrowTable>, Option<(u64, Step)>, Option<String>);
 
 /// A database in this process.
 #[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
@@ -105,6 +111,30 @@ impl Database {
     fn create_view(&self, py: Python<'_>, name: &str, plan: &Plan, key: Vec<String>) -> PyResult<()> {
         let plan = plan.0.clone();
         self.with(py, |engine| engine.create_view(name, plan, key))
+    }
+
+    fn create_view_sql(&self, py: Python<'_>, name: &str, sql: &str) -> PyResult<()> {
+        self.with(py, |engine| engine.create_view_sql(name, sql))
+    }
+
+    /// Runs a text; per statement its rows, or the number of changed rows and the step, or what it defined.
+    fn execute(&self, py: Python<'_>, sql: &str, params: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Outcome>> {
+        let params = params.iter().map(|value| scalar(value, None)).collect::<PyResult<Vec<_>>>()?;
+        self.with(py, |engine| {
+            let outcomes = engine.execute(sql, &params)?;
+            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas = Arc::new(schemas.collect::<Result<Vec<_>, EngineError>>()?);
+            Ok(outcomes.into_iter().map(|outcome| native_outcome(outcome, &schemas)).collect())
+        })
+    }
+
+    fn explain_sql(&self, py: Python<'_>, sql: &str) -> PyResult<String> {
+        self.with(py, |engine| engine.explain_sql(sql))
+    }
+
+    fn table_schema(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(String, Py<Type>, bool)>> {
+        let plan = self.with(py, |engine| engine.table(name))?;
+        describe(py, plan.schema())
     }
 
     fn drop_view(&self, py: Python<'_>, name: &str) -> PyResult<()> {
@@ -271,4 +301,12 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
         ("batches", count(|row| row.batches)),
     ];
     Ok(RecordBatch::try_from_iter(columns).map_err(TraceError::from)?)
+}
+
+fn native_outcome(outcome: StatementOutcome, schemas: &Arc<Vec<(String, SchemaRef)>>) -> Outcome {
+    match outcome {
+        StatementOutcome::Rows(batch) => (Some(ArrowTable::new(batch)), None, None),
+        StatementOutcome::Changed { count, changes } => (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None),
+        StatementOutcome::Defined(what) => (None, None, Some(what)),
+    }
 }

@@ -32,6 +32,7 @@ pub(crate) enum Kind {
     Plan,
     Closed,
     Internal,
+    Sql,
 }
 
 static CLASSES: PyOnceLock<Vec<Py<PyType>>> = PyOnceLock::new();
@@ -58,6 +59,7 @@ pub(crate) fn raise(py: Python<'_>, kind: Kind, message: impl Into<String>) -> P
 pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
     let kind = match &error {
         EngineError::Plan(error) => plan_kind(error),
+        EngineError::Sql(_) => Kind::Sql,
         EngineError::Step(_) | EngineError::StepOf { .. } | EngineError::Operator(_) => {
             return from_operator(py, error);
         }
@@ -92,7 +94,9 @@ fn plan_kind(error: &PlanError) -> Kind {
     match error {
         PlanError::UnknownColumn { .. } => Kind::Column,
         PlanError::TypeMismatch { .. } => Kind::TypeMismatch,
-        PlanError::UnknownFunction { .. }
+        PlanError::UnknownRelation { .. } => Kind::UnknownTable,
+        PlanError::Refused { .. }
+        | PlanError::UnknownFunction { .. }
         | PlanError::Invalid(_)
         | PlanError::Expression(_)
         | PlanError::Trace(_)
@@ -194,11 +198,12 @@ fn make_classes(py: Python<'_>) -> PyResult<Vec<Py<PyType>>> {
         "A recursion did not end.",
     )?;
     let plan = object("PlanError", vec![base.clone(), value], "A program cannot be planned.")?;
+    let sql = object("SqlError", vec![plan.bind(py).clone().into_any()], "A SQL text is refused; the message shows the place.")?;
     let runtime = py.get_type::<PyRuntimeError>().into_any();
     let closed = object("ClosedError", vec![base.clone(), runtime.clone()], "The database is closed.")?;
     let internal = object("InternalError", vec![base, runtime], "A defect of Tailrace itself.")?;
     Ok(vec![
         error, schema, column, mismatch, not_null, not_found, duplicate, table, view, overflow, evaluation,
-        udf, limit, plan, closed, internal,
+        udf, limit, plan, closed, internal, sql,
     ])
 }

@@ -10,13 +10,16 @@ use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, ScalarValue, TableReference};
 use datafusion_expr::execution_props::ExecutionProps;
 use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion_expr::simplify::SimplifyContext;
 use datafusion_expr::{Expr, Operator};
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercionRewriter;
+use datafusion_optimizer::simplify_expressions::ExprSimplifier;
 use datafusion_physical_expr::expressions::{BinaryExpr, Literal, NegativeExpr};
 use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
+use crate::positions::columns_moved;
 use crate::expression::{measured, with_stack};
 use crate::shift::checked_shift;
 
@@ -29,6 +32,13 @@ pub fn bind(expr: &Expr, schema: &SchemaRef) -> Result<Scalar, PlanError> {
 /// Binds an expression over the columns of two inputs, which it calls `left` and `right`; positions count through both.
 pub fn bind_in_join(expr: &Expr, left: &Schema, right: &Schema) -> Result<Scalar, PlanError> {
     bind_in(expr, &join_scope(left, right)?)
+}
+
+/// Binds an expression over named columns that stand at the positions `columns` of `schema`.
+pub(crate) fn bind_columns(expr: &Expr, scope: &DFSchema, columns: &[usize], schema: &Schema) -> Result<Scalar, PlanError> {
+    let physical = physical(expr, scope)?;
+    let moved = columns_moved(physical, |column| columns.get(column).copied(), schema)?;
+    Ok(Scalar::new(moved, schema)?)
 }
 
 /// The type of an expression and whether it may be NULL.
@@ -48,15 +58,41 @@ fn join_scope(left: &Schema, right: &Schema) -> Result<DFSchema, PlanError> {
 fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
     let depth = measured(expr)?;
     check_columns(expr, scope)?;
-    with_stack(depth, || planned(expr, scope))
+    with_stack(depth, || Ok(Scalar::new(physical(expr, scope)?, scope.as_arrow())?))
 }
 
-fn planned(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
+fn physical(expr: &Expr, scope: &DFSchema) -> Result<Arc<dyn PhysicalExpr>, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
+    let simple = simplified(coerced, scope)?;
     let physical =
-        create_physical_expr(&coerced, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
+        create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
     let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
-    Ok(Scalar::new(checked, scope.as_arrow())?)
+    check_depth(&checked)?;
+    Ok(checked)
+}
+
+/// Some functions (`coalesce`, `nvl`) exist only until they are simplified to others.
+fn simplified(expr: Expr, scope: &DFSchema) -> Result<Expr, PlanError> {
+    let calls = expr.exists(|part| Ok(matches!(part, Expr::ScalarFunction(_))))?;
+    if !calls {
+        return Ok(expr);
+    }
+    let context = SimplifyContext::builder().with_schema(Arc::new(scope.clone())).build();
+    Ok(ExprSimplifier::new(context).simplify(expr)?)
+}
+
+/// The deepest expression that is evaluated: evaluation recurses on the stack of whoever runs the step.
+const DEEPEST: usize = 500;
+
+fn check_depth(expr: &Arc<dyn PhysicalExpr>) -> Result<(), PlanError> {
+    let mut level: Vec<&Arc<dyn PhysicalExpr>> = vec![expr];
+    for _ in 0..DEEPEST {
+        if level.is_empty() {
+            return Ok(());
+        }
+        level = level.into_iter().flat_map(|part| part.children()).collect();
+    }
+    Err(PlanError::Invalid(format!("an expression nests more than {DEEPEST} levels deep")))
 }
 
 /// Finds a misspelt column before DataFusion does, to list the choices in one way everywhere.

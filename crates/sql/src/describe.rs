@@ -49,6 +49,7 @@ impl Plan {
                     format!("{kind:?} join on {} = {}", list(left_keys), list(right_keys)).to_lowercase();
                 (name, "keeps an index of both sides; O(log n + matches) per changed row")
             }
+            PlanKind::Constant(rows) => (format!("{} constant row(s)", rows.len()), "no state; sent once"),
             PlanKind::Union(_) => ("union".into(), "no state; O(change)"),
             PlanKind::Minus(..) => ("minus".into(), "no state; O(change)"),
             PlanKind::Negate(_) => ("negate".into(), "no state; O(change)"),

@@ -18,6 +18,14 @@ pub enum PlanError {
         /// What there is.
         choices: Vec<String>,
     },
+    /// A table or view that does not exist.
+    #[error("Table or view '{name}' is not found. Existing: {}", if choices.is_empty() { "none".to_owned() } else { choices.join(", ") })]
+    UnknownRelation {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        choices: Vec<String>,
+    },
     /// A function that does not exist.
     #[error("Function '{name}' is not found. {hint}")]
     UnknownFunction {
@@ -35,6 +43,14 @@ pub enum PlanError {
         expected: String,
         /// The type that is there.
         found: String,
+    },
+    /// A part of a text that cannot be maintained, with the name by which it is found in the text.
+    #[error("{reason}")]
+    Refused {
+        /// The function or relation to blame.
+        name: String,
+        /// Why.
+        reason: String,
     },
     /// Something that cannot be maintained or is not a well-formed program.
     #[error("{0}")]

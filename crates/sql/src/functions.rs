@@ -36,6 +36,23 @@ pub fn scalar_function(name: &str) -> Result<Arc<ScalarUDF>, PlanError> {
     Ok(Arc::clone(function))
 }
 
+/// The function of that name, whatever its volatility: a text is checked as a whole.
+pub(crate) fn known_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
+    FUNCTIONS.get(&name.to_lowercase()).cloned()
+}
+
+/// The names of all scalar functions.
+pub(crate) fn scalar_names() -> Vec<String> {
+    FUNCTIONS.keys().cloned().collect()
+}
+
+/// Names of scalar functions that resemble a wanted one, for hints.
+pub(crate) fn near_names(wanted: &str) -> Vec<String> {
+    let wanted = wanted.to_lowercase();
+    let prefix: String = wanted.chars().take(2).collect();
+    FUNCTIONS.keys().filter(|name| name.starts_with(&prefix) || name.contains(&wanted)).cloned().collect()
+}
+
 /// Names that start alike, or all names that contain the wanted one.
 fn closest(wanted: &str) -> String {
     let prefix: String = wanted.chars().take(3).collect();

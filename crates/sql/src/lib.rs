@@ -13,8 +13,16 @@ mod lower_join;
 mod lower_recursion;
 mod plan;
 mod plan_builder;
+mod positions;
 mod shift;
+mod single_value;
+mod text;
 mod user_function;
+
+pub use datafusion_common::ScalarValue;
+pub use text::{
+    Catalog, CatalogEntry, ColumnSpec, PlannedQuery, Position, Purpose, Script, SqlError, SqlStatement, TableSpec,
+};
 
 pub use bind::{bind, bind_in_join, type_of};
 pub use error::PlanError;

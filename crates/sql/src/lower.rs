@@ -10,11 +10,11 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join,
     JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
     TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
-use tailrace_trace::{Layout, external_type};
+use tailrace_trace::{ChangeBatch, Layout, external_type};
 
 use crate::user_function::calls_user_function;
 use crate::{Plan, PlanError, PlanKind, RelationId};
@@ -156,6 +156,10 @@ impl Builder<'_> {
                 self.per_key(input, keys, Box::new(Window::new(spec.clone())?), schema)
             }
             PlanKind::Join { .. } => self.lower_join(plan),
+            PlanKind::Constant(rows) => {
+                let stream = self.scope.add_nary(Box::new(Constant::new(ChangeBatch::clone(rows))?), &[], schema)?;
+                Ok(self.note(stream))
+            }
             PlanKind::Union(inputs) => self.union(inputs, schema),
             PlanKind::Minus(left, right) => self.minus(left, right, schema),
             PlanKind::Negate(input) => self.unary(input, Negate, schema),

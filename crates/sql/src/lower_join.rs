@@ -60,7 +60,8 @@ impl Side {
 
 impl Builder<'_> {
     pub(crate) fn lower_join(&mut self, plan: &Plan) -> Result<StreamId, PlanError> {
-        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output } = plan.kind()
+        let PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches } =
+            plan.kind()
         else {
             return Err(PlanError::Invalid("not a join".into()));
         };
@@ -75,7 +76,7 @@ impl Builder<'_> {
         let of_right = ascending(of_right.chain(used_columns(told_apart_right.iter())));
         let left = self.side(left, left_keys, &of_left)?;
         let right = self.side(right, right_keys, &of_right)?;
-        let join = JoinParts { left, right, width, residual };
+        let join = JoinParts { left, right, width, residual, null_matches: *null_matches };
         match kind {
             JoinKind::Semi | JoinKind::Anti => {
                 let rows = self.matched(&join, *kind == JoinKind::Anti, false, None)?;
@@ -134,7 +135,7 @@ impl Builder<'_> {
             residual,
             output,
             schema,
-            null_matches: false,
+            null_matches: join.null_matches,
         };
         self.join_streams(left, right, spec)
     }
@@ -150,7 +151,7 @@ impl Builder<'_> {
         let (side, other) = if swapped { (&join.right, &join.left) } else { (&join.left, &join.right) };
         if join.residual.is_empty() {
             let keys = (other.stream, other.key.clone());
-            return self.semi(side, side.index_columns(), side.key.len(), keys, anti, false);
+            return self.semi(side, side.index_columns(), side.key.len(), keys, anti, join.null_matches);
         }
         let pairs = Arc::new(numbered(&join.left.needed_schema(), &join.right.needed_schema()));
         let start = if swapped { join.left.needed.len() } else { 0 };
@@ -181,7 +182,8 @@ impl Builder<'_> {
         let opposite = self.add_unary(Box::new(Negate), side.stream, Arc::clone(&schema))?;
         let negative = self.distinct(opposite)?;
         side.stream = self.sum(&[positive, negative], schema)?;
-        Ok(JoinParts { left, right, width: join.width, residual: join.residual })
+        let (width, residual, null_matches) = (join.width, join.residual, join.null_matches);
+        Ok(JoinParts { left, right, width, residual, null_matches })
     }
 
     fn semi(
@@ -197,7 +199,7 @@ impl Builder<'_> {
             side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
         let schema = Arc::new(renamed(&side.needed_schema(), 0));
         if self.is_nested() {
-            return self.semi_nested(side, (keys, key_columns), anti, null_matches, schema);
+            return self.semi_nested(side, index, (keys, key_columns), anti, null_matches, schema);
         }
         let left = self.arrange(side.stream, index, key_len)?;
         let right = self.arrange(keys, key_columns, key_len)?;
@@ -210,6 +212,7 @@ impl Builder<'_> {
     fn semi_nested(
         &mut self,
         side: &Side,
+        index: Vec<usize>,
         (keys, key_columns): (StreamId, Vec<usize>),
         anti: bool,
         null_matches: bool,
@@ -226,11 +229,6 @@ impl Builder<'_> {
         )?;
         let distinct = self.distinct(projected)?;
         let key_len = key_columns.len();
-        let index = if null_matches {
-            side.needed.iter().map(|(_, place)| *place).collect()
-        } else {
-            side.index_columns()
-        };
         let output: Vec<usize> =
             side.needed.iter().filter_map(|(column, _)| side.place_in(&index, *column)).collect();
         let left = self.arrange(side.stream, index, key_len)?;
@@ -333,6 +331,7 @@ struct JoinParts<'a> {
     /// Columns of the left plan: positions from here on are the right's.
     width: usize,
     residual: &'a [Scalar],
+    null_matches: bool,
 }
 
 impl JoinParts<'_> {

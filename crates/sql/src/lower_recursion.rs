@@ -112,12 +112,14 @@ impl Bodies<'_> {
     }
 }
 
-/// The relations as sets.
+/// The relations, as sets or as bags.
 fn relations(recursion: &Recursion) -> Relations {
     let empty = Relations::new(recursion.limit).labelled(&recursion.name);
     let bodies = recursion.relations.iter().map(|(_, body)| body.schema());
     bodies.enumerate().fold(empty, |relations, (index, schema)| {
-        relations.set(format!("relation {index} of {}", recursion.name), Arc::clone(schema))
+        let name = format!("relation {index} of {}", recursion.name);
+        let schema = Arc::clone(schema);
+        if recursion.distinct { relations.set(name, schema) } else { relations.bag(name, schema) }
     })
 }
 

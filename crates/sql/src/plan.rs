@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use tailrace_operators::{AggregateSpec, Scalar, TopKSpec, WindowSpec};
+use tailrace_trace::ChangeBatch;
 
 use crate::user_function::RowFunction;
 
@@ -16,7 +17,7 @@ use crate::user_function::RowFunction;
 pub struct Plan(Arc<Node>);
 
 struct Node {
-    kind: PlanKind,
+    kind: Arc<PlanKind>,
     schema: SchemaRef,
     fingerprint: String,
     historic: bool,
@@ -65,6 +66,7 @@ pub enum PlanKind {
     /// Groups.
     Aggregate { input: Plan, spec: AggregateSpec },
     /// A join. `residual` and `output` count positions through both inputs; `output` is over the left alone for semi and anti joins.
+    /// With `null_matches` NULL equals NULL in the keys.
     Join {
         left: Plan,
         right: Plan,
@@ -73,7 +75,10 @@ pub enum PlanKind {
         right_keys: Vec<Scalar>,
         residual: Vec<Scalar>,
         output: Vec<Scalar>,
+        null_matches: bool,
     },
+    /// Rows that never change.
+    Constant(Arc<ChangeBatch>),
     /// All rows of all inputs.
     Union(Vec<Plan>),
     /// Weights of the left minus weights of the right.
@@ -102,7 +107,7 @@ pub enum PlanKind {
     Fixpoint { recursion: Arc<Recursion>, index: usize },
 }
 
-/// Mutually recursive relations: each is the least fixed point of the distinct rows of its body.
+/// Mutually recursive relations: each is the least fixed point of its body, of the distinct rows or of all of them.
 pub struct Recursion {
     /// What the user calls it, for errors.
     pub name: String,
@@ -110,6 +115,8 @@ pub struct Recursion {
     pub relations: Vec<(RelationId, Plan)>,
     /// The most iterations that a step may take.
     pub limit: u32,
+    /// Whether each row counts once; otherwise as often as it is derived.
+    pub distinct: bool,
     pub(crate) fingerprint: String,
 }
 
@@ -132,12 +139,21 @@ impl Plan {
     pub(crate) fn new(kind: PlanKind, schema: SchemaRef) -> Self {
         let fingerprint = fingerprint(&kind, &schema);
         let historic = is_historic(&kind);
-        Self(Arc::new(Node { kind, schema, fingerprint, historic }))
+        Self(Arc::new(Node { kind: Arc::new(kind), schema, fingerprint, historic }))
     }
 
     /// A table.
     pub fn table(name: impl Into<String>, schema: SchemaRef) -> Self {
         Self::new(PlanKind::Table(name.into()), schema)
+    }
+
+    /// The same plan under other names of its columns, which share its operators.
+    pub(crate) fn renamed(&self, names: &[String]) -> Self {
+        let renamed = |(field, name): (&FieldRef, &String)| field.as_ref().clone().with_name(name);
+        let fields: Vec<Field> = self.0.schema.fields().iter().zip(names).map(renamed).collect();
+        let (kind, fingerprint) = (Arc::clone(&self.0.kind), self.0.fingerprint.clone());
+        let historic = self.0.historic;
+        Self(Arc::new(Node { kind, schema: Arc::new(Schema::new(fields)), fingerprint, historic }))
     }
 
     /// What the root does.
@@ -206,16 +222,11 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Project { columns, .. } => write!(text, "project {}", exprs(columns)),
         PlanKind::Unnest { column, .. } => write!(text, "unnest {column}"),
         PlanKind::Aggregate { spec, .. } => write!(text, "aggregate {spec:?}"),
-        PlanKind::Join { kind, left_keys, right_keys, residual, output, .. } => {
-            write!(
-                text,
-                "join {kind:?} {} {} {} {}",
-                exprs(left_keys),
-                exprs(right_keys),
-                exprs(residual),
-                exprs(output)
-            )
+        PlanKind::Join { kind, left_keys, right_keys, residual, output, null_matches, .. } => {
+            let parts = [left_keys, right_keys, residual, output].map(|scalars| exprs(scalars));
+            write!(text, "join {kind:?} {null_matches} {}", parts.join(" "))
         }
+        PlanKind::Constant(rows) => write!(text, "constant {:?} {:?}", rows.columns(), rows.weights()),
         PlanKind::Union(_) => write!(text, "union"),
         PlanKind::Minus(..) => write!(text, "minus"),
         PlanKind::Negate(_) => write!(text, "negate"),
@@ -248,7 +259,7 @@ fn names(schema: &SchemaRef) -> Vec<&str> {
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     match kind {
-        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Fixpoint { .. } => Vec::new(),
+        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => Vec::new(),
         PlanKind::Filter { input, .. }
         | PlanKind::Project { input, .. }
         | PlanKind::Unnest { input, .. }

@@ -11,7 +11,7 @@ use tailrace_operators::{
     AggregateCall, AggregateFunction, AggregateSpec, OrderBy, Scalar, TopKSpec, WindowCall, WindowFunction,
     WindowSpec,
 };
-use tailrace_trace::normal_schema;
+use tailrace_trace::{ChangeBatch, normal_schema};
 
 use crate::plan::{Observer, Recursion, digest};
 use crate::user_function::RowFunction;
@@ -128,10 +128,10 @@ impl Plan {
         let scalars = output.iter().map(|(_, expr)| bind_output(expr)).collect::<Result<Vec<_>, _>>()?;
         let schema = schema_of(output.iter().map(|(name, _)| name.as_str()), &scalars, false)?;
         let (left, right) = (self.clone(), right.clone());
-        Ok(Plan::new(
-            PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output: scalars },
-            schema,
-        ))
+        let output = scalars;
+        let kind =
+            PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches: false };
+        Ok(Plan::new(kind, schema))
     }
 
     /// All rows of this plan and of the others.
@@ -235,8 +235,24 @@ impl Plan {
         Plan::new(PlanKind::Relation(RelationId::next()), normal_schema(schema))
     }
 
-    /// Binds mutually recursive relations to their bodies; gives one plan per relation. An error of the recursion calls it by `name`.
+    /// Rows that never change.
+    pub fn constant(rows: ChangeBatch) -> Plan {
+        let schema = Arc::clone(rows.schema());
+        Plan::new(PlanKind::Constant(Arc::new(rows)), schema)
+    }
+
+    /// Binds mutually recursive relations to the distinct rows of their bodies; gives one plan per relation. An error of the recursion calls it by `name`.
     pub fn fixpoint(name: &str, relations: &[(Plan, Plan)], limit: u32) -> Result<Vec<Plan>, PlanError> {
+        Self::recursion(name, relations, limit, true)
+    }
+
+    /// The same; without `distinct` a row counts as often as it is derived, which must come to an end.
+    pub fn recursion(
+        name: &str,
+        relations: &[(Plan, Plan)],
+        limit: u32,
+        distinct: bool,
+    ) -> Result<Vec<Plan>, PlanError> {
         let mut bound = Vec::with_capacity(relations.len());
         for (relation, body) in relations {
             let PlanKind::Relation(id) = relation.kind() else {
@@ -248,8 +264,9 @@ impl Plan {
         }
         let bodies: Vec<String> =
             bound.iter().map(|(id, body)| format!("{id:?} {}", body.fingerprint())).collect();
-        let fingerprint = digest(&format!("{limit} {}", bodies.join(" ")));
-        let recursion = Arc::new(Recursion { name: name.to_owned(), relations: bound, limit, fingerprint });
+        let fingerprint = digest(&format!("{limit} {distinct} {}", bodies.join(" ")));
+        let name = name.to_owned();
+        let recursion = Arc::new(Recursion { name, relations: bound, limit, distinct, fingerprint });
         let plan = |(index, (relation, _)): (usize, &(Plan, Plan))| {
             Plan::new(
                 PlanKind::Fixpoint { recursion: Arc::clone(&recursion), index },
@@ -440,6 +457,12 @@ fn padded(left: &Schema, right: &Schema, kind: JoinKind) -> (Schema, Schema) {
     let left = if matches!(kind, JoinKind::Right | JoinKind::Full) { nullable(left) } else { left.clone() };
     let right = if matches!(kind, JoinKind::Left | JoinKind::Full) { nullable(right) } else { right.clone() };
     (left, right)
+}
+
+/// The columns of both sides of a join, one after the other, as its output sees them.
+pub(crate) fn join_schema(left: &Plan, right: &Plan, kind: JoinKind) -> SchemaRef {
+    let (left, right) = padded(left.schema(), right.schema(), kind);
+    Arc::new(Schema::new(left.fields().iter().chain(right.fields()).cloned().collect::<Vec<_>>()))
 }
 
 /// The schema with every column nullable.

@@ -1,0 +1,39 @@
+//! The tables and views of a database, as a SQL text sees them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tailrace_sql::{Catalog, CatalogEntry, Plan};
+
+use crate::table::Table;
+use crate::view::View;
+
+/// The names that a text may use.
+pub(crate) struct Names<'a> {
+    pub(crate) tables: &'a BTreeMap<String, Table>,
+    pub(crate) views: &'a BTreeMap<String, View>,
+}
+
+impl Catalog for Names<'_> {
+    fn relation(&self, name: &str) -> Option<CatalogEntry> {
+        if let Some(table) = lookup(self.tables, name) {
+            let plan = Plan::table(&table.name, Arc::clone(&table.schema));
+            return Some(CatalogEntry { plan, defaults: table.defaults.clone() });
+        }
+        lookup(self.views, name)
+            .map(|view| CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new() })
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.tables.keys().chain(self.views.keys()).cloned().collect()
+    }
+}
+
+/// The entry of that name; without one, the only entry of that name in other letters.
+fn lookup<'a, T>(entries: &'a BTreeMap<String, T>, name: &str) -> Option<&'a T> {
+    entries.get(name).or_else(|| {
+        let mut alike =
+            entries.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, entry)| entry);
+        alike.next().filter(|_| alike.next().is_none())
+    })
+}

@@ -1,0 +1,30 @@
+//! SQL texts: parsing, planning by DataFusion, and the translation into plans of our own.
+//!
+//! The way of a query: `parse` (text to syntax tree, mended) -> DataFusion's `SqlToRel` -> type coercion -> `set_operations` and `apply` (nodes for what
+//! DataFusion would plan wrongly or not at all) -> `guards` -> `rules` (push-down) -> `translate` (our plan, over positions, without correlation).
+
+mod aggregates;
+mod apply;
+mod catalog;
+mod change;
+mod error;
+mod guards;
+mod parse;
+mod planner;
+mod relation;
+mod rules;
+mod set_operations;
+mod statement;
+mod table_functions;
+mod translate;
+mod translate_aggregate;
+mod translate_apply;
+mod translate_join;
+mod translate_recursion;
+mod translate_window;
+mod windows;
+
+pub use catalog::{Catalog, CatalogEntry};
+pub use error::{Position, SqlError};
+pub use planner::{PlannedQuery, Purpose};
+pub use statement::{ColumnSpec, Script, SqlStatement, TableSpec};

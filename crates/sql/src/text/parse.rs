@@ -1,0 +1,248 @@
+//! From text to syntax trees, with what the parser or the planner behind it gets wrong mended in front of it.
+//!
+//! * `?` becomes `$1`, `$2`, ... in order of appearance.
+//! * `a IS DISTINCT FROM b AND c` is read as `a IS DISTINCT FROM (b AND c)`; the tree is turned round.
+//! * INTERSECT and EXCEPT are marked (see `set_operations.rs`).
+//! * `unnest` and `generate_series` in FROM become lateral subqueries (see `table_functions.rs`).
+//! * Output columns that print alike are given different names, since the planner refuses them.
+//!
+//! A text whose expressions nest too deeply is refused here, before anything recurses into it.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use datafusion_sql::sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Statement, TableFactor, VisitMut, VisitorMut,
+};
+use datafusion_sql::sqlparser::dialect::GenericDialect;
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
+
+use super::error::{Position, SqlError};
+use super::{set_operations, table_functions};
+
+/// How deeply parentheses and subqueries may nest.
+const NESTING: usize = 128;
+
+/// How many operators one expression may chain: each is one level of a tree that is walked recursively.
+const CHAIN: usize = 4_000;
+
+/// Parses a text into statements.
+pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
+    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location();
+    let mut tokens = tokens.map_err(|error| {
+        let position = Position { line: error.location.line, column: error.location.column };
+        SqlError::at(format!("syntax error: {}", error.message), text, position)
+    })?;
+    check_depth(&tokens, text)?;
+    number_placeholders(&mut tokens);
+    free_names(&mut tokens);
+    let parser =
+        Parser::new(&GenericDialect {}).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
+    let mut statements = { parser }.parse_statements().map_err(|error| syntax_error(&error, text))?;
+    for statement in &mut statements {
+        let _ = VisitMut::visit(statement, &mut Mender);
+    }
+    Ok(statements)
+}
+
+/// Refuses what would nest too deeply. Between commas and parentheses every operator may add one level.
+fn check_depth(tokens: &[TokenWithSpan], text: &str) -> Result<(), SqlError> {
+    let mut chains = vec![0_usize];
+    for token in tokens {
+        match &token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => chains.push(0),
+            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
+                chains.pop();
+            }
+            Token::Comma | Token::SemiColon => chains.last_mut().into_iter().for_each(|chain| *chain = 0),
+            Token::Whitespace(_) => {}
+            operator if adds_level(operator) => chains.last_mut().into_iter().for_each(|chain| *chain += 1),
+            _ => {}
+        }
+        if chains.last().is_some_and(|chain| *chain > CHAIN) || chains.len() > 4 * NESTING {
+            let position = Position { line: token.span.start.line, column: token.span.start.column };
+            return Err(SqlError::at(
+                format!("the expression nests too deeply: at most {CHAIN} operators may be chained"),
+                text,
+                position,
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn adds_level(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => {
+            let name = &word.value;
+            word.quote_style.is_none()
+                && ["and", "or", "not", "union", "except", "intersect", "is", "case", "join"]
+                    .iter()
+                    .any(|word| name.eq_ignore_ascii_case(word))
+        }
+        Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::DoubleColon => true,
+        Token::Eq
+        | Token::Neq
+        | Token::Lt
+        | Token::Gt
+        | Token::LtEq
+        | Token::GtEq
+        | Token::Pipe
+        | Token::Ampersand
+        | Token::Caret
+        | Token::Tilde => true,
+        _ => false,
+    }
+}
+
+fn number_placeholders(tokens: &mut [TokenWithSpan]) {
+    let mut count = 0;
+    for token in tokens {
+        if token.token == Token::Placeholder("?".into()) || token.token == Token::Question {
+            count += 1;
+            token.token = Token::Placeholder(format!("${count}"));
+        }
+    }
+}
+
+/// `key` and `index` are names of columns, not the start of an index that MySQL would declare inside a table.
+fn free_names(tokens: &mut [TokenWithSpan]) {
+    let mut before = Token::EOF;
+    for token in tokens {
+        if let Token::Word(word) = &mut token.token
+            && word.quote_style.is_none()
+            && matches!(before, Token::Comma | Token::LParen)
+            && ["key", "index"].iter().any(|name| word.value.eq_ignore_ascii_case(name))
+        {
+            *word = Word {
+                value: word.value.to_lowercase(),
+                quote_style: Some('"'),
+                keyword: Keyword::NoKeyword,
+            };
+        }
+        if !matches!(token.token, Token::Whitespace(_)) {
+            before = token.token.clone();
+        }
+    }
+}
+
+/// The parser writes the place into its message.
+fn syntax_error(error: &ParserError, text: &str) -> SqlError {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.clone(),
+        ParserError::RecursionLimitExceeded => {
+            return SqlError::new(format!("the statement nests too deeply: at most {NESTING} levels"));
+        }
+    };
+    let (words, place) = message.rsplit_once(" at Line: ").unwrap_or((&message, ""));
+    let numbers: Vec<u64> =
+        place.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
+    let words = format!("syntax error: {}", words.strip_prefix("sql parser error: ").unwrap_or(words));
+    match numbers[..] {
+        [line, column] => SqlError::at(words, text, Position { line, column }),
+        _ if words.ends_with("EOF") => SqlError::at(words, text, end_of(text)),
+        _ => SqlError::new(words),
+    }
+}
+
+fn end_of(text: &str) -> Position {
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    Position { line: text.trim_end().lines().count().max(1) as u64, column: last.chars().count() as u64 + 1 }
+}
+
+struct Mender;
+
+impl VisitorMut for Mender {
+    type Break = ();
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        set_operations::mark(&mut query.body);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        name_apart(&mut select.projection);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        table_functions::mend(factor);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        rebalance_distinct_from(expr);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Output columns that print alike get a number behind their name.
+fn name_apart(items: &mut [SelectItem]) {
+    let mut seen: HashSet<String> = HashSet::new();
+    for item in items {
+        let SelectItem::UnnamedExpr(expr) = item else { continue };
+        let name = expr.to_string();
+        if seen.insert(name.clone()) {
+            continue;
+        }
+        let short = match expr {
+            Expr::Identifier(ident) => ident.value.clone(),
+            Expr::CompoundIdentifier(parts) => parts.last().map_or(name.clone(), |part| part.value.clone()),
+            _ => name.clone(),
+        };
+        let fresh = (1..)
+            .map(|number| format!("{short}_{number}"))
+            .find(|fresh| seen.insert(fresh.clone()))
+            .unwrap_or(short);
+        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', fresh) };
+    }
+}
+
+/// `a IS DISTINCT FROM (b AND c)`, without parentheses in the text, is `(a IS DISTINCT FROM b) AND c`.
+fn rebalance_distinct_from(expr: &mut Expr) {
+    let (left, right, negated) = match expr {
+        Expr::IsDistinctFrom(left, right) => (left, right, false),
+        Expr::IsNotDistinctFrom(left, right) => (left, right, true),
+        _ => return,
+    };
+    if !is_connective(right) {
+        return;
+    }
+    let left = std::mem::replace(left.as_mut(), placeholder());
+    let mut tree = std::mem::replace(right.as_mut(), placeholder());
+    let innermost = leftmost(&mut tree);
+    let compared = Box::new(std::mem::replace(innermost, placeholder()));
+    *innermost = if negated {
+        Expr::IsNotDistinctFrom(Box::new(left), compared)
+    } else {
+        Expr::IsDistinctFrom(Box::new(left), compared)
+    };
+    *expr = tree;
+}
+
+fn is_connective(expr: &Expr) -> bool {
+    matches!(expr, Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, .. })
+}
+
+/// The first operand of a chain of connectives.
+fn leftmost(expr: &mut Expr) -> &mut Expr {
+    if !is_connective(expr) {
+        return expr;
+    }
+    match expr {
+        Expr::BinaryOp { left, .. } => leftmost(left),
+        other => other,
+    }
+}
+
+fn placeholder() -> Expr {
+    Expr::Identifier(Ident::new(""))
+}

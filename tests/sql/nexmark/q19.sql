@@ -1,0 +1,2 @@
+SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY auction ORDER BY price DESC) AS rank_number FROM bid) q
+WHERE rank_number <= 10

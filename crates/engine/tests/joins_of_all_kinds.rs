@@ -2,6 +2,7 @@
 //! there a negative number of times. After each step the view and the sum of its changes equal what the definition gives.
 //!
 //! A table holds no negative weights, so that each input of a join is the difference of two tables.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

@@ -108,7 +108,9 @@ BAD: dict[str, tuple[Callable[[World], object], type[Exception], tuple[str, ...]
         ("id", "0"),
     ),
     "a column twice in Arrow": (
-        lambda w: w.db.insert(w.bids, pa.table([[2], [7], [1.0], [2.0]], ["id", "auction", "price", "price"])),
+        lambda w: w.db.insert(
+            w.bids, pa.table([[2], [7], [1.0], [2.0]], ["id", "auction", "price", "price"])
+        ),
         tr.ColumnError,
         ("price", "twice", "bid"),
     ),

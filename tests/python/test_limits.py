@@ -119,7 +119,9 @@ class Length(tr.Row):
 
 DEEP: dict[str, Callable[[Flag, int], Any]] = {
     "sum": lambda f, depth: functools.reduce(operator.add, [f.id] * (depth + 1)),
-    "call": lambda f, depth: tr.length(functools.reduce(lambda name, _: name.upper(), range(depth - 2), f.name)),
+    "call": lambda f, depth: tr.length(
+        functools.reduce(lambda name, _: name.upper(), range(depth - 2), f.name)
+    ),
     "case": lambda f, depth: functools.reduce(
         lambda value, i: tr.when(f.id == i).then(f.id).otherwise(value), range(depth), f.id
     ),
@@ -131,7 +133,8 @@ def test_a_long_chain_of_conditions_is_fine(db: tr.Database, combine: Callable[[
     flags = db.table(Flag)
     compare = operator.eq if combine is operator.or_ else operator.ne
     chosen = db.create_view(
-        "chosen", flags.filter(lambda f: functools.reduce(combine, [compare(f.id, 2 * i) for i in range(10_000)]))
+        "chosen",
+        flags.filter(lambda f: functools.reduce(combine, [compare(f.id, 2 * i) for i in range(10_000)])),
     )
     db.insert(flags, [{"id": i, "name": "x"} for i in range(19_990, 20_010)])
     even = [i for i in range(19_990, 20_000) if i % 2 == 0]

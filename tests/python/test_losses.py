@@ -32,7 +32,11 @@ def column(values: list[Any], type: pa.DataType) -> pa.Array:
 
 ARROW: dict[str, tuple[str, pa.Array, str]] = {
     "a decimal into an int": ("n", column([Decimal("1.00"), Decimal("1.75")], pa.decimal128(5, 2)), "1.75"),
-    "a decimal of a larger scale": ("d", column([Decimal("1.500"), Decimal("1.755")], pa.decimal128(9, 3)), "1.755"),
+    "a decimal of a larger scale": (
+        "d",
+        column([Decimal("1.500"), Decimal("1.755")], pa.decimal128(9, 3)),
+        "1.755",
+    ),
     "an int that is no float": ("f", column([2**53, 2**53 + 1], pa.int64()), "9007199254740993"),
     "a large unsigned int": ("f", column([1, 2**64 - 1], pa.uint64()), "18446744073709551615"),
     "an int out of range": ("n", column([1, 2**64 - 1], pa.uint64()), "18446744073709551615"),

@@ -158,7 +158,7 @@ fn rows(changes: &ChangeBatch) -> ZSet<Vec<Cell>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(tailrace_tests::cases(600)))]
 
     #[test]
     fn oracle_joins_of_all_kinds_follow_their_definition(shape in shape(), steps in steps()) {
@@ -181,6 +181,7 @@ proptest! {
                 prop_assert_eq!(&rows(&db.snapshot("joined").unwrap()), &expected, "the content");
             }
         }
+        tailrace_tests::count_steps(steps.len());
     }
 
     /// Inside a recursion the left side is there a negative number of times, and is turned round again behind the semi-join.
@@ -216,6 +217,7 @@ proptest! {
             let expected = reached.map(|(k, v)| vec![*k, *v]);
             prop_assert_eq!(rows(&db.snapshot("reached").unwrap()), expected);
         }
+        tailrace_tests::count_steps(steps.len());
     }
 }
 

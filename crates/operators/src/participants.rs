@@ -1,17 +1,22 @@
 //! Participants: rows that take part in a join with a residual, or do not.
 //!
-//! **Computes** the rows of `a` that have a partner, or that have none, given `p`, the pairs of the join of `a` with `b`, projected to the rows of `a`.
+//! # Computes
+//! The rows of `a` that have a partner, or that have none, given `p`, the pairs of the join of `a` with `b`, projected to the rows of `a`.
 //! A row `l` has a partner while the weights of the rows of `b` that match it sum to `s(l) > 0`. Its weight in `p` is `a(l) s(l)`, so it has one
 //! if its weights in `a` and in `p` have the same sign: also if it is there a negative number of times.
 //!
-//! **Delta rule.** The output of a row is a function `f` of its two weights alone, so a touched row changes by `f(a'(l), p'(l)) - f(a(l), p(l))`, and a row
+//! # Delta rule
+//! The output of a row is a function `f` of its two weights alone, so a touched row changes by `f(a'(l), p'(l)) - f(a(l), p(l))`, and a row
 //! that neither change touches by nothing.
 //!
-//! **State kept**: none of its own; it reads an index of `a` by the whole row and an index of `p` that has the same columns.
+//! # State kept
+//! None of its own; it reads an index of `a` by the whole row and an index of `p` that has the same columns.
 //!
-//! **Cost per change**: four look-ups per changed row of either side, `O(log n)`.
+//! # Cost per change
+//! Four look-ups per changed row of either side, `O(log n)`.
 //!
-//! **Example.** Bids above the limit of their auction: when the first of the limits below a bid of 7 comes, `p` gets `+(a, 7)` and the bid goes out; when the
+//! # Example
+//! Bids above the limit of their auction: when the first of the limits below a bid of 7 comes, `p` gets `+(a, 7)` and the bid goes out; when the
 //! last of them goes, the bid is taken back.
 
 use std::iter::once;

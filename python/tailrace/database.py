@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from weakref import WeakValueDictionary
 
 from ._tailrace import Database as NativeDatabase
 from ._tailrace import Plan
@@ -65,6 +66,7 @@ class Database:
         self._native: NativeDatabase | None = NativeDatabase()
         # Not the tables themselves: they know their database, and a circle would keep its memory until Python looks for circles.
         self._tables: dict[str, tuple[Plan, type[Row]]] = {}
+        self._handles: WeakValueDictionary[str, Table[Any]] = WeakValueDictionary()
         self._views: dict[str, View[Any]] = {}
 
     def __enter__(self) -> Database:
@@ -155,6 +157,7 @@ class Database:
         found = self._table(table)
         self.native.drop_table(found.name)
         del self._tables[found.name]
+        self._handles.pop(found.name, None)
 
     def insert(self, table: TableRef[T], data: Data[T]) -> Changes:
         """Add rows; a key that is there already is an error."""
@@ -208,7 +211,7 @@ class Database:
             )
         plan = self.native.create_table(name, row.__tailrace__.native_fields, row.__tailrace__.key)
         self._tables[name] = (plan, row)
-        return Table(self, name, plan, row)
+        return self._handle(name)
 
     def _table(self, table: TableRef[Any]) -> Table[Any]:
         self.native  # noqa: B018 (a closed database says so first)
@@ -218,7 +221,12 @@ class Database:
         found = name if name in self._tables else self._of_class(table)
         if found is None:
             raise UnknownTableError(_unknown("Table", "tables", name, self._tables))
-        return Table(self, found, *self._tables[found])
+        return self._handle(found)
+
+    def _handle(self, name: str) -> Table[Any]:
+        """The same object while somebody holds it."""
+        plan, row = self._tables[name]
+        return self._handles.setdefault(name, Table(self, name, plan, row))
 
     def _of_class(self, table: str | type[Row]) -> str | None:
         """By its row class, or the name of it: the class is what a program's author sees."""

@@ -2,6 +2,7 @@
 //! there a negative number of times. After each step the view and the sum of its changes equal what the definition gives.
 //!
 //! A table holds no negative weights, so that each input of a join is the difference of two tables.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 
@@ -180,6 +181,7 @@ proptest! {
                 prop_assert_eq!(&rows(&db.snapshot("joined").unwrap()), &expected, "the content");
             }
         }
+        tailrace_tests::count_steps(steps.len());
     }
 
     /// Inside a recursion the left side is there a negative number of times, and is turned round again behind the semi-join.
@@ -215,6 +217,7 @@ proptest! {
             let expected = reached.map(|(k, v)| vec![*k, *v]);
             prop_assert_eq!(rows(&db.snapshot("reached").unwrap()), expected);
         }
+        tailrace_tests::count_steps(steps.len());
     }
 }
 

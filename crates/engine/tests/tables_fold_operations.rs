@@ -1,4 +1,5 @@
 //! A batch of operations on a table with a key does what the same operations do to a map, or it is refused whole.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

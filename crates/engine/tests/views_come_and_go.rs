@@ -1,4 +1,5 @@
 //! Views are added to a running database with data, share what is equal, and free what nobody uses when they go.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ mod oracle;
 mod scope;
 mod wiring;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -88,8 +89,8 @@ fn oracle_shortest_paths() {
         let mut open: BTreeSet<(i64, i64)> =
             numbers(&contents[0]).iter().map(|seed| (seed[1], seed[0])).collect();
         while let Some((distance, node)) = open.pop_first() {
-            if !best.contains_key(&node) {
-                best.insert(node, distance);
+            if let Entry::Vacant(place) = best.entry(node) {
+                place.insert(distance);
                 open.extend(
                     roads.iter().filter(|road| road[0] == node).map(|road| (distance + road[2], road[1])),
                 );

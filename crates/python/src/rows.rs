@@ -55,13 +55,13 @@ pub(crate) fn batches(
             value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() || has_arrow(&value)
         });
         return Ok(vec![if is_columns {
-            target.from_columns(columns)?
+            target.read_columns(columns)?
         } else {
-            target.from_rows(&PyList::new(data.py(), [columns])?)?
+            target.read_rows(&PyList::new(data.py(), [columns])?)?
         }]);
     }
     if let Ok(rows) = data.cast::<PyList>() {
-        return Ok(vec![target.from_rows(rows)?]);
+        return Ok(vec![target.read_rows(rows)?]);
     }
     if data.is_instance_of::<PyTuple>()
         || !has_fields(data, schema)
@@ -69,9 +69,9 @@ pub(crate) fn batches(
             && !data.is_instance_of::<pyo3::types::PyString>()
     {
         let rows = PyList::new(data.py(), data.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
-        return Ok(vec![target.from_rows(&rows)?]);
+        return Ok(vec![target.read_rows(&rows)?]);
     }
-    Ok(vec![target.from_rows(&PyList::new(data.py(), [data])?)?])
+    Ok(vec![target.read_rows(&PyList::new(data.py(), [data])?)?])
 }
 
 /// One column of values.
@@ -114,7 +114,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn from_columns(&self, columns: &Bound<'_, PyDict>) -> PyResult<RecordBatch> {
+    fn read_columns(&self, columns: &Bound<'_, PyDict>) -> PyResult<RecordBatch> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::new());
         for (name, values) in columns {
             let name: String = name.extract()?;
@@ -141,22 +141,22 @@ impl Target<'_> {
         record_batch(columns.py(), fields, arrays, None)
     }
 
-    fn from_rows(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
+    fn read_rows(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
         let py = rows.py();
         if rows.is_empty() {
             return record_batch(py, Vec::new(), Vec::new(), Some(0));
         }
         let first = rows.get_item(0)?;
         if let Ok(dict) = first.cast::<PyDict>() {
-            return self.from_dicts(rows, dict);
+            return self.read_dicts(rows, dict);
         }
         if has_fields(&first, self.schema) && !is_scalar(&first) {
-            return self.from_objects(rows);
+            return self.read_objects(rows);
         }
-        self.from_keys(rows)
+        self.read_keys(rows)
     }
 
-    fn from_dicts(&self, rows: &Bound<'_, PyList>, first: &Bound<'_, PyDict>) -> PyResult<RecordBatch> {
+    fn read_dicts(&self, rows: &Bound<'_, PyList>, first: &Bound<'_, PyDict>) -> PyResult<RecordBatch> {
         let py = rows.py();
         let mut names: Vec<String> = first.keys().extract()?;
         for (index, row) in rows.iter().enumerate().skip(1) {
@@ -172,16 +172,16 @@ impl Target<'_> {
                 }
             }
         }
-        self.collect(py, &names, rows, |row, name| Ok(row.cast::<PyDict>()?.get_item(name)?))
+        self.collect(py, &names, rows, |row, name| row.cast::<PyDict>()?.get_item(name))
     }
 
-    fn from_objects(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
+    fn read_objects(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
         let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
         self.collect(rows.py(), &names, rows, |row, name| row.getattr(name).map(Some))
     }
 
     /// Keys: scalars, or tuples for several columns.
-    fn from_keys(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
+    fn read_keys(&self, rows: &Bound<'_, PyList>) -> PyResult<RecordBatch> {
         let py = rows.py();
         if self.keys.is_empty() {
             return Err(self.wrong_row(&rows.get_item(0)?, 0));

@@ -163,7 +163,6 @@ fn combined(op: Operator, left: Expr, right: Expr) -> Expr {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 mod tests {
     use datafusion_expr::{col, lit};
 

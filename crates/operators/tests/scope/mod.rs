@@ -1,5 +1,6 @@
 //! Short forms for building recursive relations in tests: indexes, joins and projections inside a nested scope.
 #![allow(dead_code, reason = "each test file uses the part that it needs")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 use std::sync::Arc;
 

@@ -218,7 +218,8 @@ impl Database {
 
     /// The rows of a plan over the current tables. Operators that views keep are read; what is missing is made for this answer, filled and dropped.
     pub fn evaluate(&mut self, plan: &Plan) -> Result<ChangeBatch, EngineError> {
-        let tables: HashMap<String, StreamId> = self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        let tables: HashMap<String, StreamId> =
+            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
         let Lowered { stream, added } = self.lowering.lower(&mut self.circuit, &tables, plan)?;
         let content = self.content_of(stream, &added);
         self.discard(&added);
@@ -239,7 +240,12 @@ impl Database {
         let empty = || ChangeBatch::empty(Arc::new(Schema::empty()));
         match filled?.get(stream) {
             Some(content) => Ok(content.clone()),
-            None => Ok(self.circuit.schema(stream).map(|schema| ChangeBatch::empty(Arc::clone(schema))).unwrap_or_else(|_| empty()).into()),
+            None => Ok(self
+                .circuit
+                .schema(stream)
+                .map(|schema| ChangeBatch::empty(Arc::clone(schema)))
+                .unwrap_or_else(|_| empty())
+                .into()),
         }
     }
 

@@ -122,7 +122,8 @@ impl Database {
         let params = params.iter().map(|value| scalar(value, None)).collect::<PyResult<Vec<_>>>()?;
         self.with(py, |engine| {
             let outcomes = engine.execute(sql, &params)?;
-            let schemas = engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
+            let schemas =
+                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
             let schemas = Arc::new(schemas.collect::<Result<Vec<_>, EngineError>>()?);
             Ok(outcomes.into_iter().map(|outcome| native_outcome(outcome, &schemas)).collect())
         })
@@ -306,7 +307,9 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
 fn native_outcome(outcome: StatementOutcome, schemas: &Arc<Vec<(String, SchemaRef)>>) -> Outcome {
     match outcome {
         StatementOutcome::Rows(batch) => (Some(ArrowTable::new(batch)), None, None),
-        StatementOutcome::Changed { count, changes } => (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None),
+        StatementOutcome::Changed { count, changes } => {
+            (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None)
+        }
         StatementOutcome::Defined(what) => (None, None, Some(what)),
     }
 }

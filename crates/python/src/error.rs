@@ -198,7 +198,11 @@ fn make_classes(py: Python<'_>) -> PyResult<Vec<Py<PyType>>> {
         "A recursion did not end.",
     )?;
     let plan = object("PlanError", vec![base.clone(), value], "A program cannot be planned.")?;
-    let sql = object("SqlError", vec![plan.bind(py).clone().into_any()], "A SQL text is refused; the message shows the place.")?;
+    let sql = object(
+        "SqlError",
+        vec![plan.bind(py).clone().into_any()],
+        "A SQL text is refused; the message shows the place.",
+    )?;
     let runtime = py.get_type::<PyRuntimeError>().into_any();
     let closed = object("ClosedError", vec![base.clone(), runtime.clone()], "The database is closed.")?;
     let internal = object("InternalError", vec![base, runtime], "A defect of Tailrace itself.")?;

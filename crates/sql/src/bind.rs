@@ -19,8 +19,8 @@ use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
-use crate::positions::columns_moved;
 use crate::expression::{measured, with_stack};
+use crate::positions::columns_moved;
 use crate::shift::checked_shift;
 
 /// Binds an expression over the columns of one input.
@@ -35,7 +35,12 @@ pub fn bind_in_join(expr: &Expr, left: &Schema, right: &Schema) -> Result<Scalar
 }
 
 /// Binds an expression over named columns that stand at the positions `columns` of `schema`.
-pub(crate) fn bind_columns(expr: &Expr, scope: &DFSchema, columns: &[usize], schema: &Schema) -> Result<Scalar, PlanError> {
+pub(crate) fn bind_columns(
+    expr: &Expr,
+    scope: &DFSchema,
+    columns: &[usize],
+    schema: &Schema,
+) -> Result<Scalar, PlanError> {
     let physical = physical(expr, scope)?;
     let moved = columns_moved(physical, |column| columns.get(column).copied(), schema)?;
     Ok(Scalar::new(moved, schema)?)

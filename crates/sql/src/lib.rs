@@ -21,7 +21,8 @@ mod user_function;
 
 pub use datafusion_common::ScalarValue;
 pub use text::{
-    Catalog, CatalogEntry, ColumnSpec, PlannedQuery, Position, Purpose, Script, SqlError, SqlStatement, TableSpec,
+    Catalog, CatalogEntry, ColumnSpec, PlannedQuery, Position, Purpose, Script, SqlError, SqlStatement,
+    TableSpec,
 };
 
 pub use bind::{bind, bind_in_join, type_of};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate, Join,
-    JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate,
+    Join, JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
     TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{ChangeBatch, Layout, external_type};
@@ -157,7 +157,8 @@ impl Builder<'_> {
             }
             PlanKind::Join { .. } => self.lower_join(plan),
             PlanKind::Constant(rows) => {
-                let stream = self.scope.add_nary(Box::new(Constant::new(ChangeBatch::clone(rows))?), &[], schema)?;
+                let stream =
+                    self.scope.add_nary(Box::new(Constant::new(ChangeBatch::clone(rows))?), &[], schema)?;
                 Ok(self.note(stream))
             }
             PlanKind::Union(inputs) => self.union(inputs, schema),

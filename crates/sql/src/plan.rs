@@ -259,7 +259,9 @@ fn names(schema: &SchemaRef) -> Vec<&str> {
 
 pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
     match kind {
-        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => Vec::new(),
+        PlanKind::Table(_) | PlanKind::Relation(_) | PlanKind::Constant(_) | PlanKind::Fixpoint { .. } => {
+            Vec::new()
+        }
         PlanKind::Filter { input, .. }
         | PlanKind::Project { input, .. }
         | PlanKind::Unnest { input, .. }

@@ -129,8 +129,16 @@ impl Plan {
         let schema = schema_of(output.iter().map(|(name, _)| name.as_str()), &scalars, false)?;
         let (left, right) = (self.clone(), right.clone());
         let output = scalars;
-        let kind =
-            PlanKind::Join { left, right, kind, left_keys, right_keys, residual, output, null_matches: false };
+        let kind = PlanKind::Join {
+            left,
+            right,
+            kind,
+            left_keys,
+            right_keys,
+            residual,
+            output,
+            null_matches: false,
+        };
         Ok(Plan::new(kind, schema))
     }
 

@@ -118,10 +118,5 @@ fn lists_become_rows() {
         "1|1\n2|2\nNULL|1",
     );
     check(tables, data, "SELECT g FROM generate_series(1, 3) AS g", "1\n2\n3");
-    check(
-        tables,
-        data,
-        "SELECT id, array_length(xs) AS n, xs[1] AS first FROM l WHERE id < 2",
-        "1|2|1",
-    );
+    check(tables, data, "SELECT id, array_length(xs) AS n, xs[1] AS first FROM l WHERE id < 2", "1|2|1");
 }

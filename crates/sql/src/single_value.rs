@@ -3,7 +3,6 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Schema};
@@ -53,7 +52,7 @@ impl ScalarUDFImpl for AtMostOne {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let counts = args.args[1].to_array(args.number_rows)?;
         let most = counts.as_primitive::<Int64Type>().iter().flatten().max().unwrap_or(0);
-        if most > 1 && counts.len() > 0 {
+        if most > 1 {
             return exec_err!("a subquery used as a value returned {most} rows: it must return at most one");
         }
         Ok(args.args[0].clone())

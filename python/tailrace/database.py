@@ -70,6 +70,8 @@ class Database:
         self._tables: dict[str, tuple[Plan, type[Row]]] = {}
         self._handles: WeakValueDictionary[str, Table[Any]] = WeakValueDictionary()
         self._views: dict[str, View[Any]] = {}
+        # Columns and key of what is known, to see that SQL has made it anew.
+        self._shapes: dict[str, object] = {}
 
     def __enter__(self) -> Database:
         return self
@@ -134,8 +136,10 @@ class Database:
         >>> db.execute("SELECT auction, max(price) AS best FROM bid GROUP BY auction").fetchall()
         [(7, 120.0)]
         """
-        outcomes = self.native.execute(sql, list(params or ()))
-        self._forget_dropped()
+        try:
+            outcomes = self.native.execute(sql, list(params or ()))
+        finally:
+            self._forget_changed()
         return Result(outcomes, self._view_rows())
 
     def explain(self, sql: str) -> str:
@@ -163,6 +167,7 @@ class Database:
         self.native.create_view(name, stream.plan, stream.row.__tailrace__.key)
         view = View(self.native, name, stream.row)
         self._views[name] = view
+        self._shapes[name] = _view_shape(self.native, name)
         return view
 
     def view(self, name: str) -> View[Any]:
@@ -171,6 +176,7 @@ class Database:
         if name not in self._views and name in native.views():
             row = row_class(name, native.view_schema(name), native.view_key(name))
             self._views[name] = View(native, name, row)
+            self._shapes[name] = _view_shape(native, name)
         if name not in self._views:
             raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views())))
         return self._views[name]
@@ -234,11 +240,17 @@ class Database:
         """The row class of each view; one that SQL made gets its class when it is asked for."""
         return ViewRows(self)
 
-    def _forget_dropped(self) -> None:
-        """Handles of tables and views that SQL dropped or made anew."""
-        tables, views = set(self.native.tables()), set(self.native.views())
-        self._tables = {name: table for name, table in self._tables.items() if name in tables}
-        self._views = {name: view for name, view in self._views.items() if name in views}
+    def _forget_changed(self) -> None:
+        """What is known of tables and views that SQL dropped, or dropped and made anew with other columns."""
+        native = self.native
+        tables, views = set(native.tables()), set(native.views())
+        for name in self._tables.copy():
+            if name not in tables or self._shapes[name] != _table_shape(native, name):
+                self._tables.pop(name, None)
+                self._handles.pop(name, None)
+        for name in self._views.copy():
+            if name not in views or self._shapes[name] != _view_shape(native, name):
+                self._views.pop(name, None)
 
     def _made(self, name: str, row: type[T]) -> Table[T]:
         known = self._tables.get(name)
@@ -249,6 +261,7 @@ class Database:
             )
         plan = self.native.create_table(name, row.__tailrace__.native_fields, row.__tailrace__.key)
         self._tables[name] = (plan, row)
+        self._shapes[name] = _table_shape(self.native, name)
         return self._handle(name)
 
     def _table(self, table: TableRef[Any]) -> Table[Any]:
@@ -273,6 +286,7 @@ class Database:
             return None
         row = row_class(name, native.table_schema(name), native.table_key(name))
         self._tables[name] = (native.table(name), row)
+        self._shapes[name] = _table_shape(native, name)
         return name
 
     def _of_class(self, table: str | type[Row]) -> str | None:
@@ -305,6 +319,14 @@ class ViewRows(Mapping[str, type[Row]]):
 
     def __len__(self) -> int:
         return len(self._database.views)
+
+
+def _table_shape(native: NativeDatabase, name: str) -> object:
+    return native.table_schema(name), native.table_key(name)
+
+
+def _view_shape(native: NativeDatabase, name: str) -> object:
+    return native.view_schema(name), native.view_key(name)
 
 
 def _unknown(what: str, plural: str, name: str, known: Mapping[str, object]) -> str:

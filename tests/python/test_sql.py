@@ -200,3 +200,27 @@ def test_errors_show_a_caret(db: tr.Database) -> None:
         db.execute("SELECT * FROM nowhere")
     with pytest.raises(tr.Error):
         db.execute("SELECT " + "+".join(["1"] * 200_000))
+
+
+def test_what_sql_makes_anew_has_its_new_columns() -> None:
+    with tr.connect() as db:
+        db.execute("CREATE TABLE t (id BIGINT PRIMARY KEY, x BIGINT); CREATE VIEW v AS SELECT x FROM t")
+        db.insert("t", {"id": 1, "x": 2})
+        assert [row.x for row in db.view("v").rows()] == [2]
+        db.execute(
+            "DROP VIEW v; DROP TABLE t; CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR);"
+            "CREATE VIEW v AS SELECT name, id FROM t"
+        )
+        db.insert("t", {"id": 1, "name": "a"})
+        assert [(row.id, row.name) for row in db.table("t").rows()] == [(1, "a")]
+        assert [(row.id, row.name) for row in db.view("v").rows()] == [(1, "a")]
+
+
+def test_a_failing_text_does_not_hide_what_it_dropped() -> None:
+    with tr.connect() as db:
+        db.execute("CREATE TABLE t (id BIGINT)")
+        db.insert("t", {"id": 1})
+        with pytest.raises(tr.Error):
+            db.execute("DROP TABLE t; SELECT * FROM nothing")
+        with pytest.raises(tr.UnknownTableError):
+            db.insert("t", {"id": 1})

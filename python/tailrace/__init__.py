@@ -18,7 +18,7 @@
 
 from ._tailrace import __version__
 from .batch import Batch, TableRef
-from .changes import Changes, Created, Deleted, Event, Updated, ViewChange
+from .changes import Changes, Contents, Created, Deleted, Event, Updated, ViewChange
 from .data import ArrowArray, ArrowStream, Data
 from .database import Database, connect
 from .datatype import TypeSpec, decimal, sized, timestamp
@@ -89,6 +89,7 @@ from .recursion import recursive
 from .result import Result
 from .row import Row, field, key, replace
 from .stream import Stream
+from .subscription import Subscription
 from .table import Table
 from .udf import Array, udf
 from .view import View
@@ -102,6 +103,7 @@ __all__ = [
     "Changes",
     "ClosedError",
     "ColumnError",
+    "Contents",
     "Created",
     "Data",
     "Database",
@@ -126,6 +128,7 @@ __all__ = [
     "SchemaError",
     "SqlError",
     "Stream",
+    "Subscription",
     "Table",
     "TableRef",
     "TimeUnit",

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-class ArrowStream(Protocol):
-    """Anything that exports its rows by the Arrow PyCapsule protocol."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A capsule with a stream of record batches."""
+    from .data import ArrowStream
 
 
 def read_table(rows: ArrowStream) -> pa.Table:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 from ._tailrace import ArrowTable, Step
+from ._tailrace import Database as NativeDatabase
 from .arrow import read_table
 from .errors import PlanError, UnknownViewError, did_you_mean, listed
 from .row import Row
@@ -52,6 +53,9 @@ Event: TypeAlias = "Created[T] | Updated[T] | Deleted[T]"
 class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
     """The views that one step changed, by name or by handle; a view that did not change has an empty change."""
 
+    is_snapshot = False
+    """Whether this is the content of all views, in place of what was known before."""
+
     def __init__(self, step: Step, views: Mapping[str, type[Row]]) -> None:
         self._step = step
         self._views = views
@@ -83,7 +87,7 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
         return getattr(view, "name", view) in self._step.views
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{name}: {len(self[name])} rows" for name in self._step.views)
+        parts = ", ".join(f"{name}: {len(self._step.delta(name))} rows" for name in self._step.views)
         return f"Changes(version={self.version}, {parts or 'nothing changed'})"
 
     def _repr_html_(self) -> str:
@@ -94,10 +98,18 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
 class ViewChange(Generic[T]):
     """What one step changed in one view."""
 
+    is_snapshot = False
+    """Whether this is the whole content of the view, in place of what was known before."""
+
     def __init__(self, name: str, step: Step, row: type[T]) -> None:
         self.name = name
         self._step = step
         self._row = row
+
+    @property
+    def version(self) -> int:
+        """The version of the database after the change."""
+        return self._step.version
 
     @cached_property
     def delta(self) -> pa.Table:
@@ -138,6 +150,82 @@ class ViewChange(Generic[T]):
     @cached_property
     def _native(self) -> ArrowTable:
         return self._step.delta(self.name)
+
+
+class Contents(Mapping[str, ViewChange[Any]]):
+    """The content of all views at one version: what a subscription to a database begins with."""
+
+    is_snapshot = True
+
+    def __init__(self, native: NativeDatabase, rows: Mapping[str, type[Row]]) -> None:
+        self.version = native.version
+        self._contents = {name: Content(name, native, rows[name]) for name in native.views()}
+
+    def __getitem__(self, view: str) -> ViewChange[Any]:
+        return self._contents[view]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._contents)
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+
+class Content(ViewChange[T]):
+    """The whole content of a view: what a subscription begins with, or begins anew with."""
+
+    is_snapshot = True
+
+    def __init__(self, name: str, native: NativeDatabase, row: type[T]) -> None:
+        self.name = name
+        self._row = row
+        self._table = native.snapshot(name, True)
+        self._version = native.version
+
+    @property
+    def version(self) -> int:
+        """The version of the database that the content is of."""
+        return self._version
+
+    @cached_property
+    def rows(self) -> list[tuple[T, int]]:
+        """The rows with their weights."""
+        return _weighted_rows(self.delta, self._row)
+
+    @cached_property
+    def _native(self) -> ArrowTable:
+        return self._table
+
+
+class Together(ViewChange[T]):
+    """Two changes of a view, one after the other, added up."""
+
+    def __init__(self, first: ViewChange[T], then: ViewChange[T]) -> None:
+        self.name = first.name
+        self.is_snapshot = first.is_snapshot
+        self._row = first._row
+        self._version = then.version
+        self._table = first._native.plus(then._native)
+
+    @property
+    def version(self) -> int:
+        """The version of the database after the last of them."""
+        return self._version
+
+    @cached_property
+    def rows(self) -> list[tuple[T, int]]:
+        """The changed rows with their weights."""
+        return _weighted_rows(self.delta, self._row)
+
+    @cached_property
+    def _native(self) -> ArrowTable:
+        return self._table
+
+
+def _weighted_rows(delta: pa.Table, row: type[T]) -> list[tuple[T, int]]:
+    read = row.__tailrace__.read
+    weighted = ((values, values.pop("_weight")) for values in delta.to_pylist())
+    return [(cast("T", read(values)), weight) for values, weight in weighted]
 
 
 def _events(rows: list[tuple[T, int]], key: list[str]) -> Iterator[Event[T]]:

@@ -59,11 +59,27 @@ def native_data(data: object, row: type[Row] | None) -> object:
 
 def native_keys(data: object, row: type[Row] | None) -> object:
     """Keys or rows to delete, in a form that the native module takes."""
+    data = _listed(data)
     if isinstance(data, (Row, Mapping)) or _is_arrow(data):
         return native_data(data, row)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, tuple)):
         return _native_rows(list(data), row, keys=True)
     return [_plain(data)]
+
+
+def plain(value: Any) -> object:
+    """A value of NumPy as one of Python."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+def _listed(data: Any) -> object:
+    """A column of keys (a Series, an Arrow array) as a list; frames and other data as they are."""
+    if hasattr(data, "columns") or hasattr(data, "schema") or hasattr(data, "num_columns"):
+        return data
+    for convert in ("to_pylist", "to_list"):
+        if hasattr(data, convert):
+            return getattr(data, convert)()
+    return data
 
 
 def _native_mapping(data: Mapping[str, object]) -> object:

@@ -7,30 +7,33 @@ lets other Python threads run meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from ._tailrace import Database as NativeDatabase
-from ._tailrace import Plan
+from ._tailrace import Plan, Step
 from .arrow import read_table
 from .batch import Batch, TableRef
-from .changes import Changes
-from .data import Data, native_data, native_keys
+from .changes import Changes, Contents
+from .data import Data, native_data, native_keys, plain
 from .errors import (
     ClosedError,
     PlanError,
     SchemaError,
+    TypeMismatchError,
     UnknownTableError,
     UnknownViewError,
     UnsupportedError,
     did_you_mean,
     listed,
 )
+from .feed import Feed
 from .result import Result
 from .row import Row
 from .stream import Stream
+from .subscription import Source, Subscription, subscribed
 from .table import Table
 from .untyped import row_class
 from .view import View
@@ -70,6 +73,7 @@ class Database:
         self._tables: dict[str, tuple[Plan, type[Row]]] = {}
         self._handles: WeakValueDictionary[str, Table[Any]] = WeakValueDictionary()
         self._views: dict[str, View[Any]] = {}
+        self._feed = Feed()
         # Columns and key of what is known, to see that SQL has made it anew.
         self._shapes: dict[str, object] = {}
 
@@ -86,6 +90,7 @@ class Database:
         if self._native is not None:
             self._native.close()
             self._native = None
+            self._feed.close()
 
     @property
     def native(self) -> NativeDatabase:
@@ -136,10 +141,20 @@ class Database:
         >>> db.execute("SELECT auction, max(price) AS best FROM bid GROUP BY auction").fetchall()
         [(7, 120.0)]
         """
-        try:
-            outcomes = self.native.execute(sql, list(params or ()))
-        finally:
-            self._forget_changed()
+        if isinstance(params, (str, bytes, Mapping)):
+            raise TypeMismatchError(
+                f"params is a list of values, one for each `?` or `$n`, not a {type(params).__name__}."
+            )
+        values = [plain(value) for value in params or ()]
+        with self._feed.writing():
+            try:
+                outcomes = self.native.execute(sql, values)
+                for _, changed, _ in outcomes:
+                    if changed is not None:
+                        self._feed.publish(changed[1])
+            finally:
+                self._feed.skip_to(self.native.version)
+                self._forget_changed()
         return Result(outcomes, self._view_rows())
 
     def explain(self, sql: str) -> str:
@@ -165,7 +180,7 @@ class Database:
                 f"A view is made of a stream or a SELECT, not of {type(stream).__name__}: start from db.table(...)."
             )
         self.native.create_view(name, stream.plan, stream.row.__tailrace__.key)
-        view = View(self.native, name, stream.row)
+        view = View(self.native, name, stream.row, self._feed)
         self._views[name] = view
         self._shapes[name] = _view_shape(self.native, name)
         return view
@@ -175,7 +190,7 @@ class Database:
         native = self.native
         if name not in self._views and name in native.views():
             row = row_class(name, native.view_schema(name), native.view_key(name))
-            self._views[name] = View(native, name, row)
+            self._views[name] = View(native, name, row, self._feed)
             self._shapes[name] = _view_shape(native, name)
         if name not in self._views:
             raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views())))
@@ -218,8 +233,35 @@ class Database:
         2
         """
         operations = [self._operation(*operation) for operation in batch.operations]
-        step = self.native.apply(operations)
+        with self._feed.writing():
+            step = self.native.apply(operations)
+            self._feed.publish(step)
         return Changes(step, self._view_rows())
+
+    def subscribe(
+        self, callback: Callable[[Changes | Contents], object], initial: bool = True, *, buffer: int = 1024
+    ) -> Subscription[Changes | Contents]:
+        """Call back with every step, on a thread of its own: what all views changed, together. First with the content of all views.
+
+        A callback that falls more than `buffer` steps behind makes the writer wait.
+
+        >>> versions = []
+        >>> with db.subscribe(lambda changes: versions.append(changes.version), initial=False) as subscription:
+        ...     changes = db.insert(bids, {"id": 30, "auction": 8, "price": 1.0})
+        >>> subscription.join()
+        >>> versions == [changes.version]
+        True
+        """
+        native, rows = self.native, self._view_rows()
+
+        def snapshot() -> Changes | Contents:
+            return Contents(native, rows)
+
+        def change(step: Step) -> Changes | Contents:
+            return Changes(step, rows)
+
+        source = Source(snapshot, change, lambda _, then: then, lambda: native.version)
+        return subscribed(self._feed, source, callback, initial=initial, slow="block", buffer=buffer)
 
     def graph(self, format: Literal["mermaid", "dot"] = "mermaid") -> str:
         """The circuit of all views as a picture in Mermaid or Graphviz text."""
@@ -267,6 +309,11 @@ class Database:
     def _table(self, table: TableRef[Any]) -> Table[Any]:
         self.native  # noqa: B018 (a closed database says so first)
         if isinstance(table, Table):
+            if self._handles.get(table.name) is not table:
+                raise UnknownTableError(
+                    f"This handle is not of a table of this database: {table.name!r} was dropped, or belongs to another one. "
+                    f"Get it again with db.table(...). Existing tables: {listed(self.tables)}."
+                )
             return table
         name = table if isinstance(table, str) else table.__tailrace__.table
         found = name if name in self._tables else self._of_class(table) or self._of_sql(name)

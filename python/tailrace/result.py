@@ -32,6 +32,7 @@ class Result:
         self._steps = [step for _, step, _ in outcomes if step is not None]
         self._views = views
         self.statements = len(outcomes)
+        self._cursor: Iterator[tuple[Any, ...]] | None = None
 
     @property
     def changes(self) -> list[Changes]:
@@ -67,8 +68,10 @@ class Result:
         return list(zip(*columns, strict=True))
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The first row, or None."""
-        return next(iter(self), None)
+        """The next row, or None behind the last."""
+        if self._cursor is None:
+            self._cursor = iter(self)
+        return next(self._cursor, None)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.fetchall())

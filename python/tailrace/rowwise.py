@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ._tailrace import Plan
-from .arrow import ArrowStream, read_table
+from .arrow import read_table
 from .errors import PlanError, UdfError
 from .row import Row
 from .symbols import is_symbolic
+
+if TYPE_CHECKING:
+    from .data import ArrowStream
 
 
 def mapped(

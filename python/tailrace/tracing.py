@@ -44,6 +44,11 @@ def predicate(function: Callable[..., object], scope: Scope, *rows: object) -> E
 
 def condition(value: object, scope: Scope) -> Symbol:
     """A truth value out of a lambda."""
+    if isinstance(value, bool):
+        raise TracingError(
+            f"The lambda of {scope.place} gives {value} for every row. It runs once, with a symbolic row: `is None` and `not` cannot be "
+            "seen in it. Write tr.is_null(x) or tr.not_(x)."
+        )
     symbol = owned(as_symbol(value), scope)
     if symbol.type.kind != "bool":
         raise TypeMismatchError(

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use arrow::ffi::FFI_ArrowSchema;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tailrace_engine::EngineError;
-use tailrace_engine::trace::{ChangeBatch, TraceError, external_array, external_schema};
+use tailrace_engine::trace::{
+    ChangeBatch, TraceError, external_array, external_schema, normal_array, normal_schema,
+};
 
 use crate::capsule::{export_schema, export_stream};
+use crate::enter::enter;
 use crate::error::{Kind, raise};
 
 /// Copies of rows beyond the first ones that a table may have.
@@ -72,6 +77,15 @@ impl ArrowTable {
     }
 }
 
+/// Weighted rows, as they stand in a batch with `_weight` as its last column, in normal form.
+fn weighted(batch: &RecordBatch) -> Result<ChangeBatch, TraceError> {
+    let last = batch.num_columns().saturating_sub(1);
+    let columns = batch.columns()[..last].iter().map(normal_array).collect::<Result<_, _>>()?;
+    let schema = normal_schema(&Schema::new(batch.schema().fields()[..last].to_vec()));
+    let weights = batch.column(last).as_primitive::<Int64Type>().values().clone();
+    ChangeBatch::try_new(schema, columns, weights)
+}
+
 fn external_columns(changes: &ChangeBatch) -> Result<Vec<ArrayRef>, TraceError> {
     changes.columns().iter().map(external_array).collect()
 }
@@ -92,6 +106,16 @@ impl ArrowTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         export_stream(py, &self.schema, self.batches.clone())
+    }
+
+    /// The sum of two tables of weighted rows of one view: what cancels is gone.
+    fn plus(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        enter(py, || {
+            let both = self.batches.iter().chain(&other.batches);
+            let parts = both.map(weighted).collect::<Result<Vec<_>, _>>()?;
+            let schema = Arc::clone(parts[0].schema());
+            Self::with_weights(&ChangeBatch::concat(schema, &parts)?.consolidate()?)
+        })
     }
 
     fn __len__(&self) -> usize {

@@ -19,6 +19,7 @@ use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
+use crate::constants::check_constants;
 use crate::expression::{measured, with_stack};
 use crate::positions::columns_moved;
 use crate::shift::checked_shift;
@@ -68,6 +69,7 @@ fn bind_in(expr: &Expr, scope: &DFSchema) -> Result<Scalar, PlanError> {
 
 fn physical(expr: &Expr, scope: &DFSchema) -> Result<Arc<dyn PhysicalExpr>, PlanError> {
     let coerced = expr.clone().rewrite(&mut TypeCoercionRewriter::new(scope))?.data;
+    check_constants(&coerced)?;
     let simple = simplified(coerced, scope)?;
     let physical =
         create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
@@ -112,7 +114,7 @@ fn check_columns(expr: &Expr, scope: &DFSchema) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_arithmetic(
+pub(crate) fn check_arithmetic(
     expr: Arc<dyn PhysicalExpr>,
     schema: &Schema,
 ) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {

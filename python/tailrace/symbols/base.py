@@ -208,6 +208,7 @@ def as_symbol(value: object, like: DataType | None = None) -> Symbol:
     """Any value as a symbol: a constant becomes a literal, fitted to the type it will meet."""
     if isinstance(value, Symbol):
         return value
+    value = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
     found = type_of_value(value)
     if found is not None:
         return literal(value, found, like)

@@ -4,7 +4,8 @@
 integer division truncates, so these are composed. `Decimal` truncates in Python too and needs no such care;
 how many digits its results have is the engine's rule, and where a value lands it is fitted to the column's
 type. A float division by zero gives an infinity or NaN as IEEE 754 says; an integer division by zero is an
-`EvaluationError` when it happens. `round` rounds halves away from zero, as SQL does.
+`EvaluationError` when it happens. `round(x)` takes a half to the even neighbour, as Python does;
+`round(x, digits)` rounds halves away from zero, as SQL does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from .base import Symbol, as_symbol, binary, call, cast, int_call, make, operati
 _EXACT = (("decimal", "decimal"), ("decimal", "int"), ("int", "decimal"))
 _FLOATS = (("float", "float"), ("float", "int"), ("int", "float"))
 _INTS = (("int", "int"),)
+# Powers up to this one are products, which are exact; the engine's own power goes through floats.
+_EXACT_POWER = 64
 
 
 class NumberSymbol(Symbol, kinds=("int", "float", "decimal")):
@@ -40,8 +43,19 @@ class NumberSymbol(Symbol, kinds=("int", "float", "decimal")):
         if self.type.kind == "int":
             return self
         if digits is None:
-            return int_call("round", self)
+            return int_call("round", self._even_halves())
         return call("round", self.type, self, digits)
+
+    def _even_halves(self) -> Symbol:
+        """Python rounds a half to the even neighbour, the engine away from zero: halves are rounded here."""
+        if self.type.kind != "float":
+            return self
+        distance = call("abs", FLOAT, binary("-", self, call("trunc", FLOAT, self), FLOAT))
+        half = binary("=", distance, as_symbol(0.5), BOOL)
+        even = binary(
+            "*", call("round", FLOAT, binary("*", self, as_symbol(0.5), FLOAT)), as_symbol(2.0), FLOAT
+        )
+        return make(Expr.case([(half.expr, even.expr)], self.expr), self.type, self.scope)
 
     def __floor__(self) -> Symbol:
         return self if self.type.kind == "int" else int_call("floor", self)
@@ -144,7 +158,13 @@ def _remainder(left: Symbol, right: Symbol) -> Symbol:
 
 @operation("**", *_INTS)
 def _power(left: Symbol, right: Symbol) -> Symbol:
-    return int_call("power", left, right)
+    times = right.constant
+    if times is None or not 0 < times <= _EXACT_POWER:
+        return int_call("power", left, right)
+    product = left
+    for _ in range(times - 1):
+        product = binary("*", product, left, INT)
+    return product
 
 
 @operation("**", *_FLOATS, ("decimal", "int"))

@@ -132,3 +132,27 @@ fn deep_and_wide_texts_are_answered_or_refused() {
     run(&mut db, &format!("INSERT INTO item (id, name) VALUES {rows}"));
     assert_eq!(select(&mut db, "SELECT count(*) AS n FROM item"), ["20000"]);
 }
+
+#[test]
+fn arithmetic_on_constants_is_checked_like_any_other() {
+    let mut db = shop();
+    for sql in [
+        "SELECT 9223372036854775807 + 1",
+        "SELECT 9223372036854775807 * 2 AS x",
+        "SELECT CAST(100 AS TINYINT) * CAST(2 AS TINYINT)",
+        "SELECT id FROM item WHERE id < 9223372036854775807 + 1",
+        "INSERT INTO item VALUES (9223372036854775807 + 1, 'a', 1, 1)",
+        "CREATE VIEW w AS SELECT id, 9223372036854775807 + 1 AS big FROM item",
+    ] {
+        let message = failure(&mut db, sql).to_string();
+        assert!(message.to_lowercase().contains("overflow"), "{sql}\n{message}");
+    }
+    assert_eq!(select(&mut db, "SELECT 9223372036854775806 + 1, 3 * 4 - 5"), ["9223372036854775807|7"]);
+}
+
+#[test]
+fn a_null_that_is_not_wanted_is_told_by_its_column() {
+    let mut db = shop();
+    let message = failure(&mut db, "INSERT INTO item (id, name) VALUES (7, NULL)").to_string();
+    assert!(message.contains("'name'") && message.contains("item"), "{message}");
+}

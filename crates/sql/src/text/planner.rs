@@ -19,6 +19,7 @@ use super::catalog::{Catalog, Provider};
 use super::error::SqlError;
 use super::translate::Translator;
 use super::{apply, guards, rules, set_operations};
+use crate::constants::check_plan;
 use crate::{Plan, PlanError, PlanKind};
 
 /// The stack of a planning thread. Only what is used of it is ever committed.
@@ -116,6 +117,7 @@ impl Planner<'_> {
         if self.purpose == Purpose::View {
             refuse_volatile(&analyzed)?;
         }
+        check_plan(&analyzed)?;
         let frozen = self.purpose == Purpose::Once;
         let simplified = rules::simplify(guards::protect(analyzed)?, &options, frozen)?;
         rules::shape(apply::resolve(simplified)?, &options, frozen)

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion_expr::logical_plan::{
@@ -368,9 +368,11 @@ fn empty_relation(empty: &EmptyRelation) -> Result<Relation, PlanError> {
     Relation::new(Plan::constant(ChangeBatch::try_new(nothing, Vec::new(), vec![1].into())?), &empty.schema)
 }
 
-/// The rows of VALUES, evaluated now.
+/// The rows of VALUES, evaluated now. DataFusion gives them the NOT NULL of the table that they go into; whether they keep it is for the table to say.
 fn constant_rows(values: &Values) -> Result<Relation, PlanError> {
-    let schema = tailrace_trace::normal_schema(values.schema.as_arrow());
+    let nullable = |field: &FieldRef| field.as_ref().clone().with_nullable(true);
+    let fields: Vec<Field> = values.schema.fields().iter().map(nullable).collect();
+    let schema = tailrace_trace::normal_schema(&Schema::new(fields));
     let columns = (0..schema.fields().len())
         .map(|column| constant_column(values, column, &schema))
         .collect::<Result<Vec<_>, _>>()?;

@@ -1,0 +1,89 @@
+"""The feed of a database: who wants to hear of its steps, and what came of them lately.
+
+Promises: a subscription hears of every step once and in order, or is told to begin anew with a snapshot; a step is heard of by all
+subscriptions together; hearing costs the writer an append, whatever the listener does with it.
+
+Why it holds: steps and snapshots go through one lock, so that a snapshot stands between two steps. Nobody waits while holding it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ._tailrace import Step
+    from .subscription import Subscription
+
+_KEPT_STEPS: Final = 1024
+NOW: Final = -1
+"""Instead of a version: whatever it is."""
+
+
+class Feed:
+    """Takes steps in order and hands them on."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._subscriptions: list[Subscription[Any]] = []
+        self._kept: deque[Step] = deque(maxlen=_KEPT_STEPS)
+        self._recording = False
+        self._version = 0
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around a step and its publication. Slow listeners that block the writer do so before the step, not in it."""
+        for subscription in tuple(self._subscriptions):
+            subscription.wait_for_room()
+        with self.lock:
+            yield
+
+    def publish(self, step: Step) -> None:
+        """Hand a step on; the lock is held."""
+        if not self._recording:
+            return
+        if step.version != self._version + 1:
+            self.skip_to(step.version)
+        else:
+            self._kept.append(step)
+            self._version = step.version
+            for subscription in tuple(self._subscriptions):
+                subscription.offer(step)
+
+    def skip_to(self, version: int) -> None:
+        """Steps were applied that nobody saw, by a text that failed behind them: all begin anew."""
+        if self._recording and version != self._version:
+            self._kept.clear()
+            self._version = version
+            for subscription in tuple(self._subscriptions):
+                subscription.begin_anew()
+
+    def join(self, subscription: Subscription[Any], version: int, since: int | None) -> None:
+        """Add a listener that knows what was there at `since`; the lock is held. One that knows too little begins with a snapshot."""
+        if not self._recording:
+            self._recording, self._version = True, version
+        self._subscriptions.append(subscription)
+        since = version if since == NOW else since
+        if since is None or since > version or not self._reaches(since):
+            subscription.begin_anew()
+        else:
+            for step in self._kept:
+                if step.version > since:
+                    subscription.offer(step)
+
+    def leave(self, subscription: Subscription[Any]) -> None:
+        """Remove a listener."""
+        with self.lock:
+            if subscription in self._subscriptions:
+                self._subscriptions.remove(subscription)
+
+    def close(self) -> None:
+        """The database is closed: listeners get what is left and end."""
+        for subscription in tuple(self._subscriptions):
+            subscription.close()
+
+    def _reaches(self, since: int) -> bool:
+        return since == self._version or (bool(self._kept) and self._kept[0].version <= since + 1)

@@ -10,3 +10,4 @@ mod basics;
 mod benchmarks;
 mod statements;
 mod subqueries;
+mod windows;

@@ -97,6 +97,18 @@ impl Ranked {
         Ok((Versions::at(self.spine.snapshot(), delta, delta.key(), &starts)?, starts.len() - 1))
     }
 
+    /// The columns that say where the rows at `places` stand in their partitions, ties aside.
+    pub(crate) fn standing(
+        &self,
+        versions: &Versions,
+        places: &[Place],
+    ) -> Result<Vec<ArrayRef>, OperatorError> {
+        let schema = self.spine.layout().schema();
+        (self.partition.len()..self.decisive)
+            .map(|kept| versions.gather(kept, places, schema.field(kept).data_type()))
+            .collect()
+    }
+
     /// The input columns of the rows at `places`.
     pub(crate) fn rows(&self, versions: &Versions, places: &[Place]) -> Result<Vec<ArrayRef>, OperatorError> {
         (0..self.places.len()).map(|column| self.column(versions, places, column)).collect()

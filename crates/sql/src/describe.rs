@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tailrace_operators::AggregateFunction;
+use tailrace_operators::{AggregateFunction, FramedFunction};
 
 use crate::{Plan, PlanKind};
 
@@ -63,6 +63,16 @@ impl Plan {
                 format!("window over {}", list(&spec.partition)),
                 "keeps its rows; O(rows from the first changed place on) per touched partition",
             ),
+            PlanKind::Framed { spec, .. } => {
+                let calls: Vec<String> = spec.calls.iter().map(ToString::to_string).collect();
+                let whole = spec.calls.iter().any(|call| holds_frame(&call.function));
+                let cost = if whole {
+                    "keeps its rows; a change costs the frames of all rows of its partition: O(rows x rows of a frame)"
+                } else {
+                    "keeps its rows; a change costs its whole partition: O(rows of touched partitions)"
+                };
+                (format!("window of {} over {}", calls.join(", "), list(&spec.partition)), cost)
+            }
             PlanKind::Integrate(_) => ("integrate".into(), "keeps its rows; O(all rows) per step"),
             PlanKind::Differentiate(_) => {
                 ("differentiate".into(), "keeps what came last; O(what came now and last) per step")
@@ -86,4 +96,10 @@ impl Plan {
 fn walks_group(function: &AggregateFunction) -> bool {
     use AggregateFunction::{ArrayAgg, BitAnd, BitOr, BitXor, StringAgg};
     matches!(function, ArrayAgg | StringAgg(_) | BitAnd | BitOr | BitXor)
+}
+
+/// Whether the result is as large as the frame.
+fn holds_frame(function: &FramedFunction) -> bool {
+    use AggregateFunction::{ArrayAgg, StringAgg};
+    matches!(function, FramedFunction::Aggregate(ArrayAgg | StringAgg(_)))
 }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Inspect, Integrate,
-    Join, JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct,
-    TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Framed, Inspect,
+    Integrate, Join, JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange,
+    TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{ChangeBatch, Layout, external_type};
 
@@ -154,6 +154,10 @@ impl Builder<'_> {
             PlanKind::Window { input, spec } => {
                 let keys = spec.partition.clone();
                 self.per_key(input, keys, Box::new(Window::new(spec.clone())?), schema)
+            }
+            PlanKind::Framed { input, spec } => {
+                let keys = spec.partition.clone();
+                self.per_key(input, keys, Box::new(Framed::new(spec.clone())?), schema)
             }
             PlanKind::Join { .. } => self.lower_join(plan),
             PlanKind::Constant(rows) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
-use tailrace_operators::{AggregateSpec, Scalar, TopKSpec, WindowSpec};
+use tailrace_operators::{AggregateSpec, FramedSpec, Scalar, TopKSpec, WindowSpec};
 use tailrace_trace::ChangeBatch;
 
 use crate::user_function::RowFunction;
@@ -93,6 +93,8 @@ pub enum PlanKind {
     TopK { input: Plan, spec: TopKSpec },
     /// Columns computed over ordered partitions.
     Window { input: Plan, spec: WindowSpec },
+    /// Columns computed over frames of ordered partitions.
+    Framed { input: Plan, spec: FramedSpec },
     /// The sum of all changes so far, sent every step.
     Integrate(Plan),
     /// The change of the change.
@@ -234,6 +236,7 @@ fn fingerprint(kind: &PlanKind, schema: &SchemaRef) -> String {
         PlanKind::Distinct(_) => write!(text, "distinct"),
         PlanKind::TopK { spec, .. } => write!(text, "top_k {spec:?}"),
         PlanKind::Window { spec, .. } => write!(text, "window {spec:?}"),
+        PlanKind::Framed { spec, .. } => write!(text, "framed {spec:?}"),
         PlanKind::Integrate(_) => write!(text, "integrate"),
         PlanKind::Differentiate(_) => write!(text, "differentiate"),
         PlanKind::Delay(_) => write!(text, "delay"),
@@ -268,6 +271,7 @@ pub(crate) fn inputs_of(kind: &PlanKind) -> Vec<&Plan> {
         | PlanKind::Aggregate { input, .. }
         | PlanKind::TopK { input, .. }
         | PlanKind::Window { input, .. }
+        | PlanKind::Framed { input, .. }
         | PlanKind::MapRows { input, .. }
         | PlanKind::Inspect { input, .. }
         | PlanKind::Negate(input)

@@ -11,3 +11,4 @@ mod basics;
 mod benchmarks;
 mod statements;
 mod subqueries;
+mod windows;

@@ -119,6 +119,13 @@ impl Operands {
     }
 }
 
+impl Values {
+    /// The values of the argument at a place.
+    pub(crate) fn arg(&self, place: usize) -> &ArrayRef {
+        &self.args[place]
+    }
+}
+
 impl Accumulator {
     /// The sum of each group's rows.
     pub(crate) fn fold(&self, groups: &Groups, values: &Values) -> DiffColumn {
@@ -163,7 +170,7 @@ impl Accumulator {
     }
 
     /// Which rows count; None if all do.
-    fn validity(&self, values: &Values) -> Option<NullBuffer> {
+    pub(crate) fn validity(&self, values: &Values) -> Option<NullBuffer> {
         let args = self.args.iter().map(|place| values.args[*place].logical_nulls());
         let filter = self.filter.map(|place| values.filters[place].clone());
         args.chain(std::iter::once(filter))
@@ -228,6 +235,6 @@ fn exact(groups: &Groups, valid: Option<&NullBuffer>, add: impl Fn(&mut ExactSum
     column
 }
 
-fn scaled(value: i128, weight: i64) -> i256 {
+pub(crate) fn scaled(value: i128, weight: i64) -> i256 {
     i256::from_i128(value).wrapping_mul(i256::from_i128(i128::from(weight)))
 }

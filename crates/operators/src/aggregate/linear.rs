@@ -18,6 +18,7 @@ use tailrace_trace::{
 use super::accumulator::{Accumulator, Operands, Term};
 use super::groups::Groups;
 use crate::Scalar;
+use crate::sliding::Extents;
 
 /// Accumulators to be kept, before the state is made.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,18 @@ impl LinearPlan {
         }
         let args = args.iter().map(|arg| self.operands.arg(arg, None)).collect();
         self.add(Term::Count, args, filter)
+    }
+
+    /// The sums of the frames of all rows of a batch; the first is their number of rows.
+    pub(crate) fn slide(
+        &self,
+        batch: &ChangeBatch,
+        extents: &Extents,
+    ) -> Result<Vec<DiffColumn>, OperatorError> {
+        let values = self.operands.evaluate(batch)?;
+        let rows = DiffColumn::Weight(extents.iter().map(|frame| frame.len() as i64).collect());
+        let sums = self.accumulators.iter().map(|accumulator| accumulator.slide(extents, &values));
+        Ok(std::iter::once(rows).chain(sums).collect())
     }
 
     pub(crate) fn operands(&mut self) -> &mut Operands {

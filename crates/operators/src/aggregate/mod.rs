@@ -28,17 +28,18 @@
 //! # Example
 //! `count(*), sum(x)` by `k` over `{(a, 3): 2}` is `{(a, 2, 6): 1}`; the change `{(a, 4): +1}` gives `{(a, 2, 6): -1, (a, 3, 10): +1}`.
 
-mod accumulator;
+pub(crate) mod accumulator;
 mod distinct;
 mod emission;
 mod ends;
-mod finish;
+pub(crate) mod finish;
 mod function;
 mod groups;
-mod linear;
+pub(crate) mod linear;
 mod plan;
 mod rows;
-mod whole;
+mod sliding;
+pub(crate) mod whole;
 
 use std::sync::Arc;
 

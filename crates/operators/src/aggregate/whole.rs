@@ -39,10 +39,10 @@ pub(crate) struct Whole {
 }
 
 /// The rows of all touched groups in one version, copies side by side.
-struct Expanded {
-    values: ArrayRef,
+pub(crate) struct Expanded {
+    pub(crate) values: ArrayRef,
     /// Where each group begins, and the number of copies.
-    starts: Vec<usize>,
+    pub(crate) starts: Vec<usize>,
 }
 
 /// The places of all rows of one version, copies side by side.
@@ -56,7 +56,7 @@ struct Copies {
 /// More values than this in the groups of one step are refused: the result would not fit a column.
 const MOST_VALUES: usize = i32::MAX as usize;
 /// More copies of rows than this are refused: they take memory that no one has written.
-const MOST_REPEATED: usize = 1 << 24;
+pub(crate) const MOST_REPEATED: usize = 1 << 24;
 /// A longer text than this is refused.
 const MOST_BYTES: usize = 1 << 28;
 
@@ -113,7 +113,8 @@ impl Whole {
         Ok(copies)
     }
 
-    fn fold(&self, rows: &Expanded) -> Result<ArrayRef, OperatorError> {
+    /// The value of each group.
+    pub(crate) fn fold(&self, rows: &Expanded) -> Result<ArrayRef, OperatorError> {
         match &self.function {
             AggregateFunction::ArrayAgg => Ok(rows.lists()),
             AggregateFunction::StringAgg(separator) => rows.joined(separator),

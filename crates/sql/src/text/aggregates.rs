@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use datafusion_common::{Result, ScalarValue, internal_err, plan_err};
 use datafusion_expr::expr::AggregateFunction as AggregateCallExpr;
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion_expr::utils::COUNT_STAR_EXPANSION;
 use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility};
 use tailrace_operators::AggregateFunction;
@@ -100,6 +100,15 @@ impl ExprPlanner for AggregatePlanner {
             Some(name) => counted.alias(name),
             None => counted,
         }))
+    }
+
+    #[expect(deprecated, reason = "the planner still hands the star of count(*) over as a wildcard")]
+    fn plan_window(&self, mut call: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        let star = call.args.is_empty() || matches!(call.args[..], [Expr::Wildcard { .. }]);
+        if call.func_def.name() == "count" && star {
+            call.args = vec![Expr::Literal(COUNT_STAR_EXPANSION, None)];
+        }
+        Ok(PlannerResult::Original(call))
     }
 }
 

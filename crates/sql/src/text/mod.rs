@@ -19,6 +19,7 @@ mod table_functions;
 mod translate;
 mod translate_aggregate;
 mod translate_apply;
+mod translate_frame;
 mod translate_join;
 mod translate_recursion;
 mod translate_window;

@@ -4,6 +4,7 @@
 //! * `a IS DISTINCT FROM b AND c` is read as `a IS DISTINCT FROM (b AND c)`; the tree is turned round.
 //! * INTERSECT and EXCEPT are marked (see `set_operations.rs`).
 //! * `unnest` and `generate_series` in FROM become lateral subqueries (see `table_functions.rs`).
+//! * ORDER BY among the arguments of a window function is refused, since the planner would forget it.
 //! * Output columns that print alike are given different names, since the planner refuses them.
 //!
 //! A text whose expressions nest too deeply is refused here, before anything recurses into it.
@@ -12,7 +13,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion_sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, Select, SelectItem, Statement, TableFactor, VisitMut, VisitorMut,
+    BinaryOperator, Expr, FunctionArgumentClause, FunctionArguments, Ident, Query, Select, SelectItem,
+    Spanned, Statement, TableFactor, VisitMut, VisitorMut,
 };
 use datafusion_sql::sqlparser::dialect::GenericDialect;
 use datafusion_sql::sqlparser::keywords::Keyword;
@@ -42,7 +44,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
         Parser::new(&GenericDialect {}).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
     let mut statements = { parser }.parse_statements().map_err(|error| syntax_error(&error, text))?;
     for statement in &mut statements {
-        let _ = VisitMut::visit(statement, &mut Mender);
+        if let ControlFlow::Break((message, position)) = VisitMut::visit(statement, &mut Mender) {
+            return Err(SqlError::at(message, text, position));
+        }
     }
     Ok(statements)
 }
@@ -161,27 +165,45 @@ fn end_of(text: &str) -> Position {
 struct Mender;
 
 impl VisitorMut for Mender {
-    type Break = ();
+    /// Why a statement is refused, and where.
+    type Break = (String, Position);
 
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
         set_operations::mark(&mut query.body);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
         name_apart(&mut select.projection);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
         table_functions::mend(factor);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         rebalance_distinct_from(expr);
-        ControlFlow::Continue(())
+        check_ordered_window(expr)
     }
+}
+
+/// The planner would forget the order of the arguments of a window function.
+fn check_ordered_window(expr: &Expr) -> ControlFlow<(String, Position)> {
+    if let Expr::Function(call) = expr
+        && call.over.is_some()
+        && let FunctionArguments::List(list) = &call.args
+        && list.clauses.iter().any(|clause| matches!(clause, FunctionArgumentClause::OrderBy(_)))
+    {
+        let start = call.name.span().start;
+        let message = format!(
+            "{} over a window follows the order of the window: write ORDER BY inside OVER",
+            call.name
+        );
+        return ControlFlow::Break((message, Position { line: start.line, column: start.column }));
+    }
+    ControlFlow::Continue(())
 }
 
 /// Output columns that print alike get a number behind their name.

@@ -170,7 +170,7 @@ fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanErro
             return refuse("uses it in a set operation");
         }
         PlanKind::TopK { .. } => return refuse("limits it"),
-        PlanKind::Window { .. } => return refuse("numbers its rows"),
+        PlanKind::Window { .. } | PlanKind::Framed { .. } => return refuse("uses a window over it"),
         _ => return refuse("uses it in a way that is not linear"),
     }
     plan.inputs().into_iter().try_for_each(|input| check_linear(input, relation, name))

@@ -83,13 +83,12 @@ def blocks(text: str) -> list[tuple[int, list[str]]]:
     found: list[tuple[int, list[str]]] = []
     fresh = True
     for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.rstrip()
-        if not stripped:
+        if not line.strip():
             fresh = True
             continue
         if fresh:
             found.append((number, []))
-        found[-1][1].append("# " + stripped[1:].lstrip() if stripped.startswith("#") else stripped)
+        found[-1][1].append("# " + line[1:].strip() if line.startswith("#") else line)
         fresh = False
     return found
 

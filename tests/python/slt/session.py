@@ -61,6 +61,8 @@ class Session:
             self.replay_group()
             self.note(record, self.stated(record))
             return
+        if self.group and self.group[-1].detours != record.detours:
+            self.replay_group()
         fault = self.asked(record)
         self.note(record, fault)
         if not fault:
@@ -120,8 +122,9 @@ class Session:
             if len(group) == 1:
                 self.note(group[0], f"a step failed: {type(error).__name__}: {error}")
                 return
-            for record in group:
-                self.replayed([record], tables)
+            middle = len(group) // 2
+            self.replayed(group[:middle], tables)
+            self.replayed(group[middle:], tables)
 
 
 class Replay:
@@ -136,8 +139,7 @@ class Replay:
         self.failed: dict[int, str] = {}
         self.views: dict[str, Record] = {}
         self.group = group
-        detours = all(record.detours for record in group)
-        self.road = Road(tables, crc32(group[0].sql.encode()) + seed, detours)
+        self.road = Road(tables, crc32(group[0].sql.encode()) + seed, group[0].detours)
 
     def run(self) -> dict[int, str]:
         """Walk the road; the failures by line."""
@@ -234,7 +236,7 @@ def fill(connection: duckdb.DuckDBPyConnection, table: Contents, rows: list[Row]
     """Replace the rows of a table of DuckDB."""
     connection.execute(f'DELETE FROM "{table.name}"')
     if rows:
-        schema = connection.execute(f'SELECT * FROM "{table.name}" LIMIT 0').to_arrow_table().schema
+        schema = connection.sql(f'SELECT * FROM "{table.name}" LIMIT 0').to_arrow_table().schema
         columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
         incoming = pa.table(columns, schema=schema)
         connection.register("incoming", incoming)

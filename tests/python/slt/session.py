@@ -105,7 +105,9 @@ class Session:
             return f"ad hoc: {fault}"
         if "duckdb" in record.skips:
             return ""
-        return prefixed("ad hoc against DuckDB: ", difference(rows, self.theirs.execute(record.sql).fetchall()))
+        return prefixed(
+            "ad hoc against DuckDB: ", difference(rows, self.theirs.execute(record.sql).fetchall())
+        )
 
     def replay_group(self) -> None:
         """The queries since the last statement as views."""
@@ -130,7 +132,9 @@ class Session:
 class Replay:
     """Views of a group of queries on a random road from empty tables to the file's data."""
 
-    def __init__(self, definitions: list[Record], group: list[Record], tables: list[Contents], seed: int) -> None:
+    def __init__(
+        self, definitions: list[Record], group: list[Record], tables: list[Contents], seed: int
+    ) -> None:
         self.ours, self.theirs, self.tables = tr.connect(), peer(), tables
         for record in definitions:
             self.ours.execute(record.sql)
@@ -177,7 +181,9 @@ class Replay:
         for name, record in self.views.items():
             if record.line not in wanted:
                 wanted[record.line] = self.wanted(record)
-            self.note(record, difference(self.rows(name), wanted[record.line]), f"view {name} after step {step}")
+            self.note(
+                record, difference(self.rows(name), wanted[record.line]), f"view {name} after step {step}"
+            )
 
     def wanted(self, record: Record) -> list[Row]:
         engine: Any = self.ours if "duckdb" in record.skips else self.theirs
@@ -220,7 +226,9 @@ def prefixed(prefix: str, fault: str) -> str:
 
 
 def table_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1").fetchall()
+    rows = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
+    ).fetchall()
     return [row[0] for row in rows]
 
 
@@ -237,7 +245,10 @@ def fill(connection: duckdb.DuckDBPyConnection, table: Contents, rows: list[Row]
     connection.execute(f'DELETE FROM "{table.name}"')
     if rows:
         schema = connection.sql(f'SELECT * FROM "{table.name}" LIMIT 0').to_arrow_table().schema
-        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        columns = [
+            pa.array(values, field.type)
+            for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+        ]
         incoming = pa.table(columns, schema=schema)
         connection.register("incoming", incoming)
         connection.execute(f'INSERT INTO "{table.name}" SELECT * FROM incoming')

@@ -12,9 +12,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from harness.nexmark import generate
 
 import tailrace as tr
+from harness.nexmark import generate
 
 from .slt.answers import difference
 
@@ -42,7 +42,12 @@ def events() -> dict[str, pa.Table]:
     made = generate(EVENTS, seed=7)
     side = pa.table({"key": pa.array(range(1000, 1100), pa.int64()), "value": [f"v{i}" for i in range(100)]})
     bid = made.bid.drop_columns(["id"])
-    return {"person": slowed(made.person), "auction": slowed(made.auction), "bid": slowed(bid), "side_input": side}
+    return {
+        "person": slowed(made.person),
+        "auction": slowed(made.auction),
+        "bid": slowed(bid),
+        "side_input": side,
+    }
 
 
 def slowed(rows: pa.Table) -> pa.Table:
@@ -70,8 +75,13 @@ class Stream:
         """Thirds of all tables in turn, then some of the events taken back and sent again."""
         yield self.change(tr.Batch(), "nothing")
         for part in range(3):
-            yield self.change(self.insert(tr.Batch(), {name: third(rows, part) for name, rows in self.tables.items()}), f"{part}")
-        taken = {name: rows.slice(rows.num_rows // 4, rows.num_rows // 5) for name, rows in self.tables.items()}
+            yield self.change(
+                self.insert(tr.Batch(), {name: third(rows, part) for name, rows in self.tables.items()}),
+                f"{part}",
+            )
+        taken = {
+            name: rows.slice(rows.num_rows // 4, rows.num_rows // 5) for name, rows in self.tables.items()
+        }
         yield self.change(self.delete(tr.Batch(), taken), "some taken back")
         some = {name: rows.slice(0, rows.num_rows // 2) for name, rows in taken.items()}
         yield self.change(self.insert(tr.Batch(), some), "some of them sent again")

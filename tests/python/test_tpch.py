@@ -65,7 +65,9 @@ class Twins:
         batch = tr.Batch()
         for table, where in (deletes or {}).items():
             keys = self.rows(f"SELECT {', '.join(KEYS[table])} FROM {table} WHERE {where}").to_pylist()
-            batch.delete(table, [next(iter(key.values())) if len(key) == 1 else tuple(key.values()) for key in keys])
+            batch.delete(
+                table, [next(iter(key.values())) if len(key) == 1 else tuple(key.values()) for key in keys]
+            )
             self.theirs.execute(f"DELETE FROM {table} WHERE {where}")
         for table, rows in upserts.items():
             batch.upsert(table, rows)
@@ -101,7 +103,9 @@ def refresh(twins: Twins) -> Iterator[str]:
     keys = {"orders": gone.format(key="o_orderkey"), "lineitem": gone.format(key="l_orderkey")}
     twins.apply({}, keys)
     yield "orders deleted"
-    twins.apply(twins.orders("{key} % 7 = 3"), {"orders": "o_orderkey % 50 = 1", "lineitem": "l_orderkey % 50 = 1"})
+    twins.apply(
+        twins.orders("{key} % 7 = 3"), {"orders": "o_orderkey % 50 = 1", "lineitem": "l_orderkey % 50 = 1"}
+    )
     yield "others deleted, the first ones back"
     twins.apply({table: twins.typed(table, twins.rows(sql)) for table, sql in changed().items()})
     yield "rows of every table changed"
@@ -127,7 +131,8 @@ def changed() -> dict[str, str]:
         " (c_nationkey + 1) % 25 AS c_nationkey) FROM customer WHERE c_custkey % 4 = 0",
         "orders": "SELECT * REPLACE (o_orderdate + 40 AS o_orderdate, 'special requests' AS o_comment)"
         " FROM orders WHERE o_orderkey % 13 = 0",
-        "lineitem": "SELECT * REPLACE (l_quantity + 60 AS l_quantity, l_receiptdate + 30 AS l_receiptdate, CAST(0.06 AS DECIMAL(15, 2)) AS l_discount)"
+        "lineitem": "SELECT * REPLACE (l_quantity + 60 AS l_quantity, l_receiptdate + 30 AS l_receiptdate,"
+        " CAST(0.06 AS DECIMAL(15, 2)) AS l_discount)"
         " FROM lineitem WHERE l_orderkey % 17 = 0",
     }
 
@@ -137,7 +142,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated tables as Parquet files."""
     directory = tmp_path_factory.mktemp("tpch")
     assert GENERATOR is not None
-    subprocess.run([GENERATOR, "parquet", "-s", SCALE, "--output-dir", str(directory)], check=True, capture_output=True)
+    subprocess.run(
+        [GENERATOR, "parquet", "-s", SCALE, "--output-dir", str(directory)], check=True, capture_output=True
+    )
     return directory
 
 

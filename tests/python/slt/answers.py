@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -118,7 +118,8 @@ def span(value: Any) -> tuple[str, int, int]:
 def paired(surplus: list[Row], missing: list[Row]) -> bool:
     """Whether the rows are equal pair by pair but for rounding."""
     return all(
-        near_rows(mine, other) for mine, other in zip(sorted(surplus, key=order), sorted(missing, key=order), strict=True)
+        near_rows(mine, other)
+        for mine, other in zip(sorted(surplus, key=order), sorted(missing, key=order), strict=True)
     )
 
 
@@ -136,8 +137,3 @@ def near(mine: Any, other: Any) -> bool:
     if isinstance(mine, float) and isinstance(other, (int, float)):
         return math.isclose(mine, other, rel_tol=1e-9, abs_tol=1e-6)
     return type(mine) is type(other) and mine == other
-
-
-def comparable(value: Any) -> bool:
-    """Whether a value of a file's table can be handed to both engines as it is."""
-    return value is None or isinstance(value, (bool, int, float, str, Decimal, date, datetime, time, list, bytes))

@@ -24,7 +24,11 @@ def completed(text: str) -> tuple[str, list[str]]:
         bare = block.index("query") if "query" in block and "----" not in block else None
         if bare is None:
             for record in parse("\n".join(block)):
-                told = attempt(lambda record=record: engine.execute(record.sql)) if "duckdb" not in record.skips else ""
+                told = (
+                    attempt(lambda record=record: engine.execute(record.sql))
+                    if "duckdb" not in record.skips
+                    else ""
+                )
                 if bool(told) != (record.kind == "error"):
                     complaints.append(f"line {line}: {told or 'no error'}")
             out.append("\n".join(block))

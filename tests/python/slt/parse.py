@@ -4,8 +4,8 @@ Promises: every record of the public dialects that the corpora use is read (`sta
 mode and label, `----`, results by value, by row or as a hash, `skipif`, `onlyif`, `halt`, `hash-threshold`, `control`); what is not
 understood is an error with its line, never skipped in silence.
 
-Two additions of our own stand in comments' place, so that other runners can read the files: `# xfail: reason` before a record says
-that it fails today and why, and `control detours off` says that the rows after it may not be replaced by invented ones.
+Two additions are our own: the comment `# xfail: reason` before a record says that it fails today and why, and `control detours off`
+says that queries after it see no invented rows, because they are only defined on rows of the file.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Road:
     tables: list[Contents]
     seed: int
     detours: bool = True
-    steps: int = 6
+    steps: int = 5
     state: dict[str, list[Row]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[tuple[tr.Batch, dict[str, list[Row]]]]:
@@ -92,7 +92,9 @@ def unique(table: Contents, rows: list[Row]) -> list[Row]:
     return list({table.key_of(row): row for row in rows}.values())
 
 
-def keyed(batch: tr.Batch, rng: random.Random, table: Contents, present: list[Row], target: list[Row]) -> None:
+def keyed(
+    batch: tr.Batch, rng: random.Random, table: Contents, present: list[Row], target: list[Row]
+) -> None:
     """Deletes by key, updates, inserts, and rows that come and go within the batch."""
     before = {table.key_of(row): row for row in present}
     after = {table.key_of(row): row for row in target}
@@ -102,12 +104,16 @@ def keyed(batch: tr.Batch, rng: random.Random, table: Contents, present: list[Ro
         if key not in before:
             batch.insert(table.name, [table.named(row)])
             if rng.random() < 0.2:
-                batch.delete(table.name, [key[0] if len(key) == 1 else key]).insert(table.name, [table.named(row)])
+                batch.delete(table.name, [key[0] if len(key) == 1 else key]).insert(
+                    table.name, [table.named(row)]
+                )
         elif before[key] != row:
             batch.upsert(table.name, [table.named(row)])
 
 
-def counted(batch: tr.Batch, rng: random.Random, table: Contents, present: list[Row], target: list[Row]) -> None:
+def counted(
+    batch: tr.Batch, rng: random.Random, table: Contents, present: list[Row], target: list[Row]
+) -> None:
     """Whole rows out and in; now and then a row too many that is taken back at once."""
     left = list(target)
     for row in present:

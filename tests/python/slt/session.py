@@ -61,6 +61,8 @@ class Session:
             self.replay_group()
             self.note(record, self.stated(record))
             return
+        if self.group and self.group[-1].detours != record.detours:
+            self.replay_group()
         fault = self.asked(record)
         self.note(record, fault)
         if not fault:
@@ -103,7 +105,9 @@ class Session:
             return f"ad hoc: {fault}"
         if "duckdb" in record.skips:
             return ""
-        return prefixed("ad hoc against DuckDB: ", difference(rows, self.theirs.execute(record.sql).fetchall()))
+        return prefixed(
+            "ad hoc against DuckDB: ", difference(rows, self.theirs.execute(record.sql).fetchall())
+        )
 
     def replay_group(self) -> None:
         """The queries since the last statement as views."""
@@ -120,14 +124,17 @@ class Session:
             if len(group) == 1:
                 self.note(group[0], f"a step failed: {type(error).__name__}: {error}")
                 return
-            for record in group:
-                self.replayed([record], tables)
+            middle = len(group) // 2
+            self.replayed(group[:middle], tables)
+            self.replayed(group[middle:], tables)
 
 
 class Replay:
     """Views of a group of queries on a random road from empty tables to the file's data."""
 
-    def __init__(self, definitions: list[Record], group: list[Record], tables: list[Contents], seed: int) -> None:
+    def __init__(
+        self, definitions: list[Record], group: list[Record], tables: list[Contents], seed: int
+    ) -> None:
         self.ours, self.theirs, self.tables = tr.connect(), peer(), tables
         for record in definitions:
             self.ours.execute(record.sql)
@@ -136,8 +143,7 @@ class Replay:
         self.failed: dict[int, str] = {}
         self.views: dict[str, Record] = {}
         self.group = group
-        detours = all(record.detours for record in group)
-        self.road = Road(tables, crc32(group[0].sql.encode()) + seed, detours)
+        self.road = Road(tables, crc32(group[0].sql.encode()) + seed, group[0].detours)
 
     def run(self) -> dict[int, str]:
         """Walk the road; the failures by line."""
@@ -175,7 +181,9 @@ class Replay:
         for name, record in self.views.items():
             if record.line not in wanted:
                 wanted[record.line] = self.wanted(record)
-            self.note(record, difference(self.rows(name), wanted[record.line]), f"view {name} after step {step}")
+            self.note(
+                record, difference(self.rows(name), wanted[record.line]), f"view {name} after step {step}"
+            )
 
     def wanted(self, record: Record) -> list[Row]:
         engine: Any = self.ours if "duckdb" in record.skips else self.theirs
@@ -218,7 +226,9 @@ def prefixed(prefix: str, fault: str) -> str:
 
 
 def table_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1").fetchall()
+    rows = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
+    ).fetchall()
     return [row[0] for row in rows]
 
 
@@ -234,8 +244,11 @@ def fill(connection: duckdb.DuckDBPyConnection, table: Contents, rows: list[Row]
     """Replace the rows of a table of DuckDB."""
     connection.execute(f'DELETE FROM "{table.name}"')
     if rows:
-        schema = connection.execute(f'SELECT * FROM "{table.name}" LIMIT 0').to_arrow_table().schema
-        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        schema = connection.sql(f'SELECT * FROM "{table.name}" LIMIT 0').to_arrow_table().schema
+        columns = [
+            pa.array(values, field.type)
+            for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+        ]
         incoming = pa.table(columns, schema=schema)
         connection.register("incoming", incoming)
         connection.execute(f'INSERT INTO "{table.name}" SELECT * FROM incoming')

@@ -179,8 +179,9 @@ fn group(terms: &[Term], copies: &[Row], index: usize) -> i64 {
 fn value(call: &Call, terms: &[Term], copies: &[Row], index: usize) -> Cell {
     let counts = |row: &usize| {
         let cell = call.column.map(|column| &copies[*row][column]);
-        !(call.filtered && copies[*row][2].is_null())
-            && !(call.ignore_nulls && cell.is_some_and(Cell::is_null))
+        let left_out = call.filtered && copies[*row][2].is_null();
+        let ignored = call.ignore_nulls && cell.is_some_and(Cell::is_null);
+        !left_out && !ignored
     };
     let cells = |rows: Vec<usize>| -> Vec<Cell> {
         let column = call.column.unwrap();

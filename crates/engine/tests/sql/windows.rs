@@ -212,6 +212,8 @@ fn several_windows_and_names() {
 fn what_cannot_be_kept_is_refused() {
     refused("SELECT count(DISTINCT v) OVER (PARTITION BY g) FROM s", "DISTINCT");
     refused("SELECT array_agg(v ORDER BY id) OVER () FROM s", "ORDER BY inside OVER");
+    refused("SELECT sum(v) OVER (ORDER BY g RANGE 1 PRECEDING) FROM s", "orders by numbers");
+    refused("SELECT sum(v) OVER (ORDER BY 1 RANGE 1 PRECEDING) FROM s", "one ORDER BY term");
     refused("SELECT ntile(0) OVER (ORDER BY id) FROM s", "at least 1");
     refused("SELECT nth_value(v, 0) OVER (ORDER BY id) FROM s", "counts from 1");
     refused(
@@ -235,4 +237,14 @@ fn explain_tells_the_cost() {
         "EXPLAIN SELECT id, sum(v) OVER (PARTITION BY g ORDER BY id) AS s FROM s",
     );
     assert!(rows.iter().any(|row| row.contains("whole partition")), "{rows:?}");
+}
+
+#[test]
+fn orders_of_any_type() {
+    let tables = "CREATE TABLE o (id BIGINT PRIMARY KEY, b BYTEA, f BOOLEAN, w TIME)";
+    let data = "INSERT INTO o VALUES (1, X'02', true, '10:00:00'), (2, X'01', false, '09:00:00')";
+    let query = |order: &str| format!("SELECT id, sum(id) OVER (ORDER BY {order}) AS s FROM o");
+    check(tables, data, &query("b"), "1|3\n2|2");
+    check(tables, data, &query("f"), "1|3\n2|2");
+    check(tables, data, &query("w"), "1|3\n2|2");
 }

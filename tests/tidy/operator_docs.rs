@@ -13,7 +13,7 @@ const HEADINGS: [&str; 5] = ["Computes", "Delta rule", "State kept", "Cost per c
 const OPERATORS: &str = "crates/operators/src/";
 
 /// Modules of the crate that serve operators without being one.
-const NOT_OPERATORS: [&str; 28] = [
+const NOT_OPERATORS: [&str; 36] = [
     "aggregate/accumulator.rs",
     "aggregate/emission.rs",
     "aggregate/finish.rs",
@@ -22,7 +22,14 @@ const NOT_OPERATORS: [&str; 28] = [
     "aggregate/linear.rs",
     "aggregate/plan.rs",
     "aggregate/rows.rs",
+    "aggregate/sliding.rs",
     "contents.rs",
+    "framed/aggregates.rs",
+    "framed/bits.rs",
+    "framed/extremes.rs",
+    "framed/frame.rs",
+    "framed/picks.rs",
+    "framed/sheet.rs",
     "gather.rs",
     "key_weights.rs",
     "nested/agenda.rs",
@@ -38,6 +45,7 @@ const NOT_OPERATORS: [&str; 28] = [
     "residual.rs",
     "row_weights.rs",
     "scalar.rs",
+    "sliding.rs",
     "state.rs",
     "versions.rs",
     "window/outcome.rs",

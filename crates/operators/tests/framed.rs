@@ -10,11 +10,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::ScalarValue;
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::{Column, IsNotNullExpr, binary, lit};
+use oracle::cell::{to_batch, to_rows};
 use oracle::order::{Term, ascending, compare, descending, partitions};
 use oracle::{Cell, Oracle, Row, Rows, Table, float, int, text};
 use tailrace_algebra::ExactSum;
+use tailrace_circuit::Circuit;
 use tailrace_operators::{
-    AggregateFunction, Frame, FrameEdge, Framed, FramedCall, FramedFunction, FramedSpec, Scalar,
+    AggregateFunction, Frame, FrameEdge, Framed, FramedCall, FramedFunction, FramedSpec, Scalar, Source,
 };
 
 /// One end of a frame as the reference sees it.
@@ -179,8 +181,9 @@ fn group(terms: &[Term], copies: &[Row], index: usize) -> i64 {
 fn value(call: &Call, terms: &[Term], copies: &[Row], index: usize) -> Cell {
     let counts = |row: &usize| {
         let cell = call.column.map(|column| &copies[*row][column]);
-        !(call.filtered && copies[*row][2].is_null())
-            && !(call.ignore_nulls && cell.is_some_and(Cell::is_null))
+        let left_out = call.filtered && copies[*row][2].is_null();
+        let ignored = call.ignore_nulls && cell.is_some_and(Cell::is_null);
+        !left_out && !ignored
     };
     let cells = |rows: Vec<usize>| -> Vec<Cell> {
         let column = call.column.unwrap();
@@ -378,4 +381,24 @@ fn oracle_calls_over_different_frames() {
         placed(F::CumeDist),
     ];
     check(table().bag(), 250, &Case { by: vec![0], terms: vec![ascending(1)], calls });
+}
+
+#[test]
+fn a_row_of_huge_weight_is_refused_and_leaves_no_trace() {
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("v", DataType::Int64, false)]));
+    let frame = Frame { start: FrameEdge::Partition, end: FrameEdge::Rows(0) };
+    let function = F::Aggregate(AggregateFunction::Count);
+    let calls = vec![FramedCall { function, args: vec![], filter: None, ignore_nulls: false, frame }];
+    let fields = vec![schema.field(0).clone(), Field::new("n", DataType::Int64, false)];
+    let output: SchemaRef = Arc::new(Schema::new(fields));
+    let spec = FramedSpec { partition: vec![], order: vec![], calls, schema: output.clone() };
+    let mut circuit = Circuit::new();
+    let source = circuit.add_source(Box::new(Source::new(schema.clone())), schema.clone()).unwrap();
+    let window = circuit.add_unary(Box::new(Framed::new(spec).unwrap()), source, output).unwrap();
+    circuit.watch(window).unwrap();
+    let error = circuit.step([(source, to_batch(&schema, &[(vec![Cell::Int(1)], 1 << 40)]))]).unwrap_err();
+    assert!(error.to_string().contains("would repeat rows"), "{error}");
+    let one = to_batch(&schema, &[(vec![Cell::Int(1)], 1)]);
+    let result = circuit.step([(source, one)]).unwrap().take(window).unwrap();
+    assert_eq!(to_rows(result.as_changes().unwrap()), Rows::from_rows([vec![Cell::Int(1), Cell::Int(1)]]));
 }

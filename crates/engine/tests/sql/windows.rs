@@ -1,6 +1,6 @@
 //! Window functions over frames.
 
-use crate::harness::{check, database, failure, select};
+use crate::harness::{check, content, database, failure, run, select};
 
 const TABLES: &str = "CREATE TABLE s (id BIGINT PRIMARY KEY, g VARCHAR, v BIGINT, d DOUBLE, t TIMESTAMP, day DATE, p DECIMAL(10, 2), f BOOLEAN, n VARCHAR); \
     CREATE TABLE bag (g VARCHAR, v BIGINT)";
@@ -209,9 +209,48 @@ fn several_windows_and_names() {
 }
 
 #[test]
+fn sessions_and_running_averages() {
+    let tables = "CREATE TABLE bid (bidder BIGINT NOT NULL, date_time TIMESTAMP NOT NULL); \
+        CREATE TABLE sale (id BIGINT PRIMARY KEY, seller BIGINT, final BIGINT)";
+    let data = "INSERT INTO bid VALUES (1, '2024-01-01 00:00:00'), (1, '2024-01-01 00:00:30'), (2, '2024-01-01 00:00:00'); \
+        INSERT INTO bid VALUES (1, '2024-01-01 00:00:10'), (1, '2024-01-01 00:00:41'), (1, '2024-01-01 00:00:10'); \
+        INSERT INTO sale VALUES (1, 7, 10), (2, 7, 20), (3, 7, 60), (4, 8, 5)";
+    let sessions = include_str!("../../../../tests/sql/nexmark/q11.sql");
+    check(
+        tables,
+        data,
+        sessions,
+        "1|3|2024-01-01T00:00:00|2024-01-01T00:00:10\n1|1|2024-01-01T00:00:30|2024-01-01T00:00:30\n\
+         1|1|2024-01-01T00:00:41|2024-01-01T00:00:41\n2|1|2024-01-01T00:00:00|2024-01-01T00:00:00",
+    );
+    check(
+        tables,
+        data,
+        "SELECT id, avg(final) OVER (PARTITION BY seller ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a FROM sale",
+        "1|10.0\n2|15.0\n3|40.0\n4|5.0",
+    );
+}
+
+#[test]
+fn updates_move_rows_between_partitions_and_places() {
+    let mut db = database(&format!("{TABLES}; {DATA}"));
+    run(&mut db, "CREATE VIEW w AS SELECT id, sum(v) OVER (PARTITION BY g ORDER BY id) AS s FROM s");
+    run(&mut db, "UPDATE s SET g = 'b' WHERE id = 2");
+    assert_eq!(content(&mut db, "w"), ["1|10", "2|20", "3|30", "4|25", "5|25"]);
+    run(&mut db, "UPDATE s SET v = 1 WHERE id = 1; DELETE FROM s WHERE id = 4");
+    assert_eq!(content(&mut db, "w"), ["1|1", "2|20", "3|21", "5|20"]);
+}
+
+#[test]
 fn what_cannot_be_kept_is_refused() {
+    refused(
+        "WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT sum(n) OVER () FROM r) SELECT n FROM r",
+        "uses a window over it",
+    );
     refused("SELECT count(DISTINCT v) OVER (PARTITION BY g) FROM s", "DISTINCT");
     refused("SELECT array_agg(v ORDER BY id) OVER () FROM s", "ORDER BY inside OVER");
+    refused("SELECT sum(v) OVER (ORDER BY g RANGE 1 PRECEDING) FROM s", "orders by numbers");
+    refused("SELECT sum(v) OVER (ORDER BY 1 RANGE 1 PRECEDING) FROM s", "one ORDER BY term");
     refused("SELECT ntile(0) OVER (ORDER BY id) FROM s", "at least 1");
     refused("SELECT nth_value(v, 0) OVER (ORDER BY id) FROM s", "counts from 1");
     refused(
@@ -235,4 +274,14 @@ fn explain_tells_the_cost() {
         "EXPLAIN SELECT id, sum(v) OVER (PARTITION BY g ORDER BY id) AS s FROM s",
     );
     assert!(rows.iter().any(|row| row.contains("whole partition")), "{rows:?}");
+}
+
+#[test]
+fn orders_of_any_type() {
+    let tables = "CREATE TABLE o (id BIGINT PRIMARY KEY, b BYTEA, f BOOLEAN, w TIME)";
+    let data = "INSERT INTO o VALUES (1, X'02', true, '10:00:00'), (2, X'01', false, '09:00:00')";
+    let query = |order: &str| format!("SELECT id, sum(id) OVER (ORDER BY {order}) AS s FROM o");
+    check(tables, data, &query("b"), "1|3\n2|2");
+    check(tables, data, &query("f"), "1|3\n2|2");
+    check(tables, data, &query("w"), "1|3\n2|2");
 }

@@ -10,7 +10,10 @@ use datafusion_expr::expr::AggregateFunction as AggregateCallExpr;
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr, RawWindowExpr};
 use datafusion_expr::utils::COUNT_STAR_EXPANSION;
-use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility};
+use datafusion_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility, WindowFrame, WindowFrameBound,
+    WindowFrameUnits,
+};
 use tailrace_operators::AggregateFunction;
 use tailrace_trace::normal_type;
 
@@ -73,7 +76,7 @@ pub(crate) fn aggregate_stub(name: &str) -> Option<Arc<AggregateUDF>> {
     })
 }
 
-/// Turns `count(*)` and `count()` into a count of rows.
+/// Turns `count(*)` and `count()` into a count of rows, and frames into the form that the analyzer takes.
 #[derive(Debug)]
 pub(crate) struct AggregatePlanner;
 
@@ -108,8 +111,18 @@ impl ExprPlanner for AggregatePlanner {
         if call.func_def.name() == "count" && star {
             call.args = vec![Expr::Literal(COUNT_STAR_EXPANSION, None)];
         }
+        call.window_frame = in_groups(call.window_frame);
         Ok(PlannerResult::Original(call))
     }
+}
+
+/// A RANGE frame without an offset, told in groups of peers, which is the same: the analyzer refuses RANGE where values cannot be added, offset or not.
+fn in_groups(frame: WindowFrame) -> WindowFrame {
+    let plain = |bound: &WindowFrameBound| *bound == WindowFrameBound::CurrentRow || bound.is_unbounded();
+    if frame.units != WindowFrameUnits::Range || !plain(&frame.start_bound) || !plain(&frame.end_bound) {
+        return frame;
+    }
+    WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound)
 }
 
 #[derive(Debug)]

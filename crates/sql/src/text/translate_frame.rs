@@ -18,7 +18,7 @@ pub(crate) fn frame(input: &Relation, name: &str, params: &WindowFunctionParams)
     let edge = |bound: &WindowFrameBound| match given.units {
         WindowFrameUnits::Rows => counted(name, bound, FrameEdge::Rows),
         WindowFrameUnits::Groups => counted(name, bound, FrameEdge::Groups),
-        WindowFrameUnits::Range => valued(input, name, bound, &params.order_by),
+        WindowFrameUnits::Range => valued(input, name, bound, order_of(params)),
     };
     Ok(Frame { start: edge(&given.start_bound)?, end: edge(&given.end_bound)? })
 }

@@ -46,7 +46,8 @@ class Source(Generic[C]):
 class Subscription(Generic[C]):
     """Changes in order, without a gap; made by `view.subscribe`, `view.changes` and `db.subscribe`.
 
-    >>> with view.changes() as changes:
+    >>> followed = db.create_view("followed", bids.filter(lambda b: b.price > 100.0))
+    >>> with followed.changes() as changes:
     ...     first = next(changes)
     >>> first.is_snapshot
     True

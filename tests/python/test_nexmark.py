@@ -31,10 +31,6 @@ MACROS = """
     CREATE MACRO regexp_match(text, pattern) AS CASE WHEN regexp_matches(text, pattern)
         THEN [regexp_extract(text, pattern, 1), regexp_extract(text, pattern, 2)] END;
 """
-LATER = {
-    "q06": "aggregates over a window frame are not supported yet",
-    "q11": "aggregates over a window frame are not supported yet",
-}
 
 
 def events() -> dict[str, pa.Table]:
@@ -124,9 +120,7 @@ def third(rows: pa.Table, part: int) -> pa.Table:
 def cases() -> list[object]:
     found: list[object] = []
     for path in sorted(SQL.glob("q*.sql")):
-        reason = LATER.get(path.stem)
-        marks = [pytest.mark.xfail(reason=reason, strict=True, raises=tr.SqlError)] if reason else []
-        found.append(pytest.param(path.read_text(), id=path.stem, marks=marks))
+        found.append(pytest.param(path.read_text(), id=path.stem))
     return found
 
 

@@ -205,7 +205,9 @@ def test_an_async_iterator(db: tr.Database, totals: tr.View[Total]) -> None:
     async def both() -> None:
         listener = asyncio.create_task(listen())
         while db.version < 20:
-            await asyncio.to_thread(change, db, db.version)
+            await asyncio.to_thread(
+                db.upsert, Item, [{"id": db.version % 7, "group": 1, "value": db.version}]
+            )
         await asyncio.wait_for(listener, 10)
 
     asyncio.run(both())

@@ -4,8 +4,7 @@
 integer division truncates, so these are composed. `Decimal` truncates in Python too and needs no such care;
 how many digits its results have is the engine's rule, and where a value lands it is fitted to the column's
 type. A float division by zero gives an infinity or NaN as IEEE 754 says; an integer division by zero is an
-`EvaluationError` when it happens. `round(x)` takes a half to the even neighbour, as Python does;
-`round(x, digits)` rounds halves away from zero, as SQL does.
+`EvaluationError` when it happens. `round` rounds halves away from zero, as SQL does.
 """
 
 from __future__ import annotations
@@ -43,19 +42,8 @@ class NumberSymbol(Symbol, kinds=("int", "float", "decimal")):
         if self.type.kind == "int":
             return self
         if digits is None:
-            return int_call("round", self._even_halves())
+            return int_call("round", self)
         return call("round", self.type, self, digits)
-
-    def _even_halves(self) -> Symbol:
-        """Python rounds a half to the even neighbour, the engine away from zero: halves are rounded here."""
-        if self.type.kind != "float":
-            return self
-        distance = call("abs", FLOAT, binary("-", self, call("trunc", FLOAT, self), FLOAT))
-        half = binary("=", distance, as_symbol(0.5), BOOL)
-        even = binary(
-            "*", call("round", FLOAT, binary("*", self, as_symbol(0.5), FLOAT)), as_symbol(2.0), FLOAT
-        )
-        return make(Expr.case([(half.expr, even.expr)], self.expr), self.type, self.scope)
 
     def __floor__(self) -> Symbol:
         return self if self.type.kind == "int" else int_call("floor", self)

@@ -171,20 +171,18 @@ class Contents(Mapping[str, ViewChange[Any]]):
         return len(self._contents)
 
 
-class Content(ViewChange[T]):
-    """The whole content of a view: what a subscription begins with, or begins anew with."""
+class _Held(ViewChange[T]):
+    """A change that is no step: a table of weighted rows at a version."""
 
-    is_snapshot = True
-
-    def __init__(self, name: str, native: NativeDatabase, row: type[T]) -> None:
+    def __init__(self, name: str, row: type[T], table: ArrowTable, version: int) -> None:
         self.name = name
         self._row = row
-        self._table = native.snapshot(name, True)
-        self._version = native.version
+        self._table = table
+        self._version = version
 
     @property
     def version(self) -> int:
-        """The version of the database that the content is of."""
+        """The version of the database after the change."""
         return self._version
 
     @cached_property
@@ -197,29 +195,21 @@ class Content(ViewChange[T]):
         return self._table
 
 
-class Together(ViewChange[T]):
+class Content(_Held[T]):
+    """The whole content of a view: what a subscription begins with, or begins anew with."""
+
+    is_snapshot = True
+
+    def __init__(self, name: str, native: NativeDatabase, row: type[T]) -> None:
+        super().__init__(name, row, native.snapshot(name, True), native.version)
+
+
+class Together(_Held[T]):
     """Two changes of a view, one after the other, added up."""
 
     def __init__(self, first: ViewChange[T], then: ViewChange[T]) -> None:
-        self.name = first.name
+        super().__init__(first.name, first._row, first._native.plus(then._native), then.version)
         self.is_snapshot = first.is_snapshot
-        self._row = first._row
-        self._version = then.version
-        self._table = first._native.plus(then._native)
-
-    @property
-    def version(self) -> int:
-        """The version of the database after the last of them."""
-        return self._version
-
-    @cached_property
-    def rows(self) -> list[tuple[T, int]]:
-        """The changed rows with their weights."""
-        return _weighted_rows(self.delta, self._row)
-
-    @cached_property
-    def _native(self) -> ArrowTable:
-        return self._table
 
 
 def _weighted_rows(delta: pa.Table, row: type[T]) -> list[tuple[T, int]]:

@@ -7,7 +7,6 @@ the newest changes up, `"drop"` forgets them and begins anew with a snapshot, `"
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections import deque
@@ -146,6 +145,8 @@ class Subscription(Generic[C]):
         return self
 
     async def __anext__(self) -> C:
+        import asyncio  # noqa: PLC0415 (half of the import time of the package, for those who use it)
+
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:

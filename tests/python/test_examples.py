@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,20 +36,9 @@ def test_the_command_line_lists_its_commands() -> None:
     assert "demo" in found.stdout
 
 
-def test_import_is_quick(tmp_path: Path) -> None:
-    """Measured as an installed package is imported: with compiled modules, which the first run leaves behind."""
-    code = "import time; t = time.process_time(); import tailrace; print(time.process_time() - t)"
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
-
-    def seconds() -> float:
-        command = [sys.executable, "-c", code]
-        found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return float(found.stdout)
-
-    assert min(seconds() for _ in range(6)) < 0.1
-
-
-def test_import_leaves_pyarrow_for_later() -> None:
-    code = "import sys, tailrace; print('pyarrow' in sys.modules)"
+@pytest.mark.parametrize("module", ["pyarrow", "pandas", "numpy", "asyncio"])
+def test_import_leaves_what_is_slow_for_later(module: str) -> None:
+    """The time itself is measured by the benchmarks."""
+    code = f"import sys, tailrace; print({module!r} in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"

@@ -15,6 +15,7 @@ mod expr;
 mod literal;
 mod plan;
 mod rows;
+mod scalars;
 mod step;
 mod types;
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from . import report
 from .agreement import disagreements
-from .contract import Settings
+from .contract import TPCH, Settings
 from .engines import BENCHES, ENGINES
 from .process import Workers
 from .runner import run
@@ -65,6 +65,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         batches=options.batches,
         chains=options.chains,
         depth=options.depth,
+        scale=options.scale,
+        tpch=tuple(options.tpch),
         seed=options.seed,
     )
 
@@ -87,6 +89,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--chains", type=int, default=Settings.chains, help="chains of the graph")
     parser.add_argument("--depth", type=int, default=Settings.depth, help="length of a chain")
+    parser.add_argument("--scale", type=float, default=Settings.scale, help="scale factor of TPC-H")
+    parser.add_argument(
+        "--tpch", type=_names(TPCH), default=list(TPCH), help="queries of TPC-H, such as q01,q22"
+    )
     parser.add_argument("--seed", type=int, default=Settings.seed, help="of all generated data")
     parser.add_argument("--best-of", type=int, default=3, help="rounds; each engine's best one counts")
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds that one process may take")

@@ -57,7 +57,8 @@ def _compared(workers: Workers, engine: str, bench: str, oracle: Path) -> Iterat
 
 
 def _comparable(name: str, kind: str) -> str:
-    return f'CAST("{name}" AS FLOAT)' if kind in ("DOUBLE", "FLOAT") else f'"{name}"'
+    real = kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL")
+    return f'CAST("{name}" AS FLOAT)' if real else f'"{name}"'
 
 
 def _count_except(db: duckdb.DuckDBPyConnection, left: str, right: str) -> int:

@@ -19,6 +19,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 QUERIES = ("q4", "q9", "q18", "q20")
+"""The Nexmark queries that are also typed programs."""
+NEXMARK = tuple(f"nexmark_q{number:02}" for number in range(23))
+"""All of them as SQL."""
+TPCH = tuple(f"q{number:02}" for number in range(1, 23))
 
 _REPEAT_SECONDS = 3.0
 
@@ -39,6 +43,10 @@ class Settings:
     """How many chains the graph of the transitive closure has."""
     depth: int = 1_000
     """How long each of them is."""
+    scale: float = 1.0
+    """The scale factor of TPC-H."""
+    tpch: tuple[str, ...] = TPCH
+    """Which of its queries are measured."""
     seed: int = 1
 
 
@@ -101,6 +109,11 @@ def spread(seconds: Sequence[float], load_seconds: float | None, cpu_seconds: fl
         p99_seconds=_percentile(ordered, 0.99),
         load_seconds=load_seconds,
     )
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The mean of factors: twice as fast here and half as fast there is no change."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
 def _seconds(step: Callable[[], object]) -> float:

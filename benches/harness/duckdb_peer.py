@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from . import nexmark, workloads
+from . import duckdb_sql, nexmark, workloads
 from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
 
 SQL: Final = {
@@ -117,12 +117,14 @@ RUNS: Final[dict[str, Run]] = {
     "churn": _run_churn,
     "join3": _run_join3,
     "closure": _run_closure,
+    **duckdb_sql.RUNS,
 }
 ANSWERS: Final[dict[str, Answer]] = {
     **{name: _answer_query(name) for name in QUERIES},
     "churn": _answer_churn,
     "join3": _answer_join3,
     "closure": _answer_closure,
+    **duckdb_sql.ANSWERS,
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
-from .contract import QUERIES, Answer, Run
+from .contract import NEXMARK, QUERIES, Answer, Run
 
 OURS: Final = "tailrace"
 ORACLE: Final = "duckdb"
@@ -39,15 +39,20 @@ class Engine:
         return importlib.metadata.version(self.name)
 
 
-_OWN: Final = ("merge", "growth", "memory", "import", "create_view")
+_OWN: Final = ("merge", "growth", "memory", "import", "create_view", "plan")
+_NOT_IN_PATHWAY: Final = ("nexmark_q06",)
+"""A frame of the last ten rows of a partition."""
+_PATHWAY_NEXMARK: Final = tuple(name for name in NEXMARK if name not in _NOT_IN_PATHWAY)
 
 ENGINES: Final = {
     engine.name: engine
     for engine in (
-        Engine(OURS, "tailrace_runs", (*QUERIES, "churn", "join3", "closure", "sort", *_OWN)),
-        Engine(ORACLE, "duckdb_peer", (*QUERIES, "churn", "join3", "closure")),
+        Engine(
+            OURS, "tailrace_runs", (*QUERIES, "churn", "join3", "closure", "sort", *_OWN, "tpch", *NEXMARK)
+        ),
+        Engine(ORACLE, "duckdb_peer", (*QUERIES, "churn", "join3", "closure", "tpch", *NEXMARK)),
         Engine("polars", "polars_peer", (*QUERIES, "churn", "sort")),
-        Engine("pathway", "pathway_peer", (*QUERIES, "churn", "closure")),
+        Engine("pathway", "pathway_peer", (*QUERIES, "churn", "closure", *_PATHWAY_NEXMARK)),
         Engine("bytewax", "bytewax_peer", (*QUERIES, "churn")),
     )
 }

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pathway.internals.parse_graph import G
 from pyarrow import csv
 
-from . import nexmark, workloads
+from . import nexmark, pathway_nexmark, workloads
 from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, spread
 
 Table: TypeAlias = Any
@@ -117,11 +117,13 @@ RUNS: Final[dict[str, Run]] = {
     **{name: _run_query(name) for name in QUERIES},
     "churn": _run_churn,
     "closure": _run_closure,
+    **pathway_nexmark.RUNS,
 }
 ANSWERS: Final[dict[str, Answer]] = {
     **{name: _answer_query(name) for name in QUERIES},
     "churn": _answer_churn,
     "closure": _answer_closure,
+    **pathway_nexmark.ANSWERS,
 }
 
 

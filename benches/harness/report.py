@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
-from .contract import Settings
+from .contract import NEXMARK, TPCH, Settings
 from .engines import ORACLE, OURS
 from .targets import Findings, verdicts
 
@@ -27,7 +27,17 @@ def text(found: Findings) -> str:
     lines = [_HEADINGS, *(line for bench, engines in found.items() for line in _lines(bench, engines))]
     widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADINGS))]
     table = [_aligned(line, widths) for line in lines]
-    return "\n".join([table[0], "-" * len(table[0]), *table[1:], *_details(found), *_targets(found)])
+    return "\n".join(
+        [
+            table[0],
+            "-" * len(table[0]),
+            *table[1:],
+            *_details(found),
+            *_tpch(found),
+            *_nexmark(found),
+            *_targets(found),
+        ]
+    )
 
 
 def write(found: Findings, troubles: list[str], settings: Settings, directory: Path) -> Path:
@@ -96,9 +106,37 @@ def _lines(bench: str, engines: Mapping[str, Mapping[str, Any]]) -> Iterator[tup
 def _details(found: Findings) -> Iterator[str]:
     for bench, engines in found.items():
         for engine, values in engines.items():
-            if values["details"]:
+            if values["details"] and bench not in ("tpch", *NEXMARK):
                 listed = ", ".join(f"{name} {value:.4g}" for name, value in values["details"].items())
                 yield f"{bench}, {engine}: {listed}"
+
+
+def _tpch(found: Findings) -> Iterator[str]:
+    """TPC-H query by query, the one with the least gain first."""
+    engines = found.get("tpch", {})
+    if OURS not in engines or ORACLE not in engines:
+        return
+    ours, theirs = engines[OURS]["details"], engines[ORACLE]["details"]
+    names = [name for name in TPCH if f"{name}_seconds" in ours and f"{name}_seconds" in theirs]
+    yield "TPC-H    our step  recompute   ratio   fill"
+    for name in sorted(names, key=lambda name: theirs[f"{name}_seconds"] / ours[f"{name}_seconds"]):
+        step, again = ours[f"{name}_seconds"], theirs[f"{name}_seconds"]
+        times = f"{seconds(step):>10} {seconds(again):>10} {again / step:>7.2f}"
+        yield f"{name:6} {times} {seconds(ours[f'{name}_fill_seconds']):>8}"
+
+
+def _nexmark(found: Findings) -> Iterator[str]:
+    """The Nexmark queries in events a second, beside Pathway's rate and DuckDB's whole recomputation."""
+    names = [name for name in NEXMARK if OURS in found.get(name, {})]
+    if names:
+        yield "Nexmark          events/s    MiB  Pathway: events/s   ratio  DuckDB recomputes in"
+    for name in names:
+        ours, pathway, duckdb = (found[name].get(engine) for engine in (OURS, "pathway", ORACLE))
+        rate = ours["details"]["events_per_second"] if ours else 0.0
+        other = pathway["details"]["events_per_second"] if pathway else None
+        beside = f"{other:>18,.0f} {rate / other:>7.1f}" if other else f"{'':>26}"
+        again = seconds(duckdb["seconds"]) if duckdb else ""
+        yield f"{name:12} {rate:>12,.0f} {ours['peak_mib'] if ours else 0:>6.0f} {beside} {again:>10}"
 
 
 def _targets(found: Findings) -> Iterator[str]:

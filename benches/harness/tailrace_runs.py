@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import tailrace as tr
 from tailrace import _tailrace
 
-from . import nexmark, workloads
+from . import nexmark, tailrace_sql, workloads
 from .contract import QUERIES, Answer, Measurement, Run, Settings, best_of, latencies, timed
 from .tailrace_programs import PROGRAMS
 
@@ -170,12 +170,14 @@ RUNS: Final[dict[str, Run]] = {
     "memory": _run_memory,
     "import": _run_import,
     "create_view": _run_create_view,
+    **tailrace_sql.RUNS,
 }
 ANSWERS: Final[dict[str, Answer]] = {
     **{name: _answer_query(name) for name in QUERIES},
     "churn": _answer_churn,
     "join3": _answer_join3,
     "closure": _answer_closure,
+    **tailrace_sql.ANSWERS,
 }
 
 

@@ -38,7 +38,7 @@ def _measured(engine: Engine, bench: str, settings: Settings) -> dict[str, Any]:
 
 def _settings(text: str) -> Settings:
     values = json.loads(text)
-    return Settings(**{**values, "data": Path(values["data"])})
+    return Settings(**{**values, "data": Path(values["data"]), "tpch": tuple(values["tpch"])})
 
 
 def _peak_mib() -> float:

@@ -1,0 +1,121 @@
+"""Window functions whose answers are unique.
+
+What depends on the order of ties (row_number, lag, ROWS frames) has an order by all that the row offers, so that only equal rows tie;
+ranks, and aggregates over RANGE and GROUPS frames, give ties the same answer, so that any order does.
+"""
+
+from __future__ import annotations
+
+from .conditions import condition
+from .kinds import INTEGERS, NUMBERS, Kind
+from .scalars import scalar
+from .scope import Leaf, Scope
+from .sources import direction, ordered_by_all
+
+BOUNDS = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "2 FOLLOWING",
+          "UNBOUNDED FOLLOWING")  # fmt: skip
+
+
+def windows(place: Scope) -> list[Leaf]:
+    """One or two window functions over the leaves of a place."""
+    own = place.plain().deeper()
+    return [own.choose.one((_numbered, _ranked, _neighbour, _picked, _framed, _framed))(own)
+            for _ in range(own.choose.between(1, 2))]  # fmt: skip
+
+
+def _numbered(own: Scope) -> Leaf:
+    function = own.choose.one(("row_number()", "ntile(2)", "ntile(3)"))
+    return Leaf(f"{function} OVER ({partition(own)}ORDER BY {total(own)})", Kind.BIGINT)
+
+
+def _ranked(own: Scope) -> Leaf:
+    function, kind = own.choose.one(
+        (("rank()", Kind.BIGINT), ("dense_rank()", Kind.BIGINT), ("percent_rank()", Kind.DOUBLE),
+         ("cume_dist()", Kind.DOUBLE))
+    )  # fmt: skip
+    return Leaf(f"{function} OVER ({partition(own)}ORDER BY {loose(own)})", kind)
+
+
+def _neighbour(own: Scope) -> Leaf:
+    value = own.choose.one(own.leaves)
+    function = own.choose.one(("lag", "lead"))
+    offset = own.choose.one(("", ", 1", ", 2", ", 0"))
+    nulls = " IGNORE NULLS" if own.choose.chance(15) else ""
+    return Leaf(
+        f"{function}({value.text}{offset}{nulls}) OVER ({partition(own)}ORDER BY {total(own)})", value.kind
+    )
+
+
+def _picked(own: Scope) -> Leaf:
+    value = own.choose.one(own.leaves)
+    nulls = " IGNORE NULLS" if own.choose.chance(15) else ""
+    call = own.choose.one(("first_value({}{})", "last_value({}{})", "nth_value({}, 2{})")).format(
+        value.text, nulls
+    )
+    return Leaf(f"{call} OVER ({partition(own)}ORDER BY {total(own)} {rows_frame(own)})", value.kind)
+
+
+def _framed(own: Scope) -> Leaf:
+    """An aggregate over a frame, or over a whole partition."""
+    kind = own.choose.one(NUMBERS)
+    call = _aggregate(own, kind)
+    form = own.choose.one(("partition", "running", "ROWS", "RANGE", "GROUPS"))
+    if form == "partition":
+        inner = partition(own)
+    elif form == "running":
+        inner = f"{partition(own)}ORDER BY {loose(own)}"
+    elif form == "ROWS":
+        inner = f"{partition(own)}ORDER BY {total(own)} {rows_frame(own)}"
+    elif form == "GROUPS":
+        inner = f"{partition(own)}ORDER BY {loose(own)} GROUPS {bounds(own)}"
+    else:
+        inner = ranged(own)
+    return Leaf(f"{call} OVER ({inner.strip()})", kind)
+
+
+def _aggregate(own: Scope, kind: Kind) -> str:
+    function = own.choose.one(
+        ("sum", "min", "max", "count", "avg") if kind is Kind.DOUBLE else ("sum", "min", "max")
+    )
+    rows = f" FILTER (WHERE {condition(own.deeper())})" if own.choose.chance(12) else ""
+    return f"{function}({scalar(own, kind)}){rows}"
+
+
+def partition(own: Scope) -> str:
+    """PARTITION BY, mostly."""
+    columns = own.choose.some(own.leaves, 0, 2)
+    return f"PARTITION BY {', '.join(leaf.text for leaf in columns)} " if columns else ""
+
+
+def total(own: Scope) -> str:
+    """An order in which only equal rows tie."""
+    return ordered_by_all(own, own.leaves)
+
+
+def loose(own: Scope) -> str:
+    """An order with ties."""
+    return ", ".join(leaf.text + direction(own) for leaf in own.choose.some(own.leaves, 1, 2))
+
+
+def rows_frame(own: Scope) -> str:
+    """ROWS between two bounds."""
+    return f"ROWS {bounds(own)}"
+
+
+def bounds(own: Scope) -> str:
+    """Two bounds, the first not after the second."""
+    first = own.choose.below(len(BOUNDS) - 1)
+    last = own.choose.between(max(first, 1), len(BOUNDS) - 1)
+    return f"BETWEEN {BOUNDS[first]} AND {BOUNDS[last]}"
+
+
+def ranged(own: Scope) -> str:
+    """A RANGE frame with offsets over one number, date or timestamp."""
+    keys = own.of(*INTEGERS, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP)
+    if not keys:
+        return partition(own)
+    key = own.choose.one(keys)
+    step = "INTERVAL '1' DAY" if key.kind in (Kind.DATE, Kind.TIMESTAMP) else "1"
+    first = own.choose.one((f"{step} PRECEDING", "UNBOUNDED PRECEDING", "CURRENT ROW"))
+    last = own.choose.one((f"{step} FOLLOWING", "CURRENT ROW", "UNBOUNDED FOLLOWING"))
+    return f"{partition(own)}ORDER BY {key.text}{direction(own)} RANGE BETWEEN {first} AND {last}"

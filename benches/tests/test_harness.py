@@ -97,24 +97,25 @@ def test_our_runs_measure_something(bench: str, tmp_path: Path) -> None:
 
 
 def test_tpch_is_as_it_was_after_all_changes_and_their_ways_back(tmp_path: Path) -> None:
-    data = tpch.stored(0.001, tmp_path)
+    data = tpch.stored(0.01, tmp_path)
     with duckdb.connect() as db:
-        for table in tpch.KEYS:
-            duckdb_sql.create(db, table, data.base(table))
-        for number, change in enumerate(data.steps(tpch.KEYS)):
+        base = {table: data.base(table) for table in ("orders", "supplier")}
+        for table, rows in base.items():
+            duckdb_sql.create(db, table, rows)
+        for number, change in enumerate(data.steps(base)):
             for table, part in change.items():
                 duckdb_sql.apply(db, table, part)
-            changed = any(_differs(db, table, data.base(table)) for table in change)
-            assert changed == (number % 2 == 0)
+            assert _differs(db, "orders", base["orders"]) == (number % 2 == 0)
+        assert not _differs(db, "supplier", base["supplier"])
 
 
 def test_tpch_runs_measure_every_wanted_query(tmp_path: Path) -> None:
-    settings = Settings(data=tmp_path, scale=0.001, tpch=("q03", "q11"))
+    settings = Settings(data=tmp_path, scale=0.01, tpch=("q06", "q11"))
     found = {
         name: engine.RUNS["tpch"](settings)
         for name, engine in (("tailrace", tailrace_runs), ("duckdb", duckdb_peer))
     }
-    assert all({"q03_seconds", "q11_seconds"} <= set(values.details) for values in found.values())
+    assert all({"q06_seconds", "q11_seconds"} <= set(values.details) for values in found.values())
     judged = list(verdicts({"tpch": {name: asdict(values) for name, values in found.items()}}))
     assert [verdict.target.bound for verdict in judged] == [20.0, 1.0]
 

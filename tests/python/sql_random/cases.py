@@ -32,7 +32,7 @@ def case(choose: Choices) -> Case:
     relations = [Relation(table.name, table.columns) for table in made]
     views: list[tuple[str, Query]] = []
     for _ in range(choose.one((0, 0, 0, 1, 2))):
-        view = query(Scope(choose, tuple(relations), queries=1))
+        view = query(Scope(choose, tuple(relations), queries=1, outermost=False))
         views.append((f"seen{len(views)}", view))
         relations.insert(0, Relation(views[-1][0], view.columns))
     return Case(made, views, query(Scope(choose, tuple(relations))))

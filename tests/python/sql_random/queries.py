@@ -43,7 +43,7 @@ def body(scope: Scope, wanted: Wanted = None) -> Query:
         return limited(scope, select(scope, wanted))
     if form >= 12 and scope.queries > 0:
         return set_operation(scope, wanted)
-    if form == 11:
+    if form == 11 and scope.outermost:
         return first_of_each(scope, wanted)
     return select(scope, wanted)
 
@@ -158,7 +158,7 @@ def set_operation(scope: Scope, wanted: Wanted) -> Query:
 
 def part(scope: Scope, columns: tuple[Column, ...]) -> str:
     """One side of a set operation; a nested one stands in parentheses."""
-    below = replace(scope, queries=scope.queries - 1)
+    below = replace(scope, queries=scope.queries - 1, outermost=False)
     if scope.choose.chance(30):
         return f"({query(below, columns).text})"
     return select(below, columns).text
@@ -168,7 +168,7 @@ def with_queries(scope: Scope, wanted: Wanted) -> Query:
     """WITH: one or two named queries, the second may read the first."""
     relations, parts = scope.relations, []
     for _ in range(scope.choose.between(1, 2)):
-        made = query(replace(scope, relations=relations, queries=scope.queries - 1))
+        made = query(replace(scope, relations=relations, queries=scope.queries - 1, outermost=False))
         name = scope.choose.name("w")
         parts.append(f"{name} AS ({made.text})")
         relations = (Relation(name, made.columns), *relations)

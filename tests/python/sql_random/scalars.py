@@ -14,7 +14,7 @@ from .scope import Scope
 
 def scalar(scope: Scope, kind: Kind) -> str:
     """An expression of a kind."""
-    if scope.depth <= 0 or scope.choose.chance(40):
+    if scope.depth <= 0 or not scope.choose.chance(60):
         return operand(scope, kind)
     below = scope.deeper()
     return scope.choose.one((*MAKERS[kind], *_ANY_KIND))(below, kind)

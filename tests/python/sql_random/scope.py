@@ -7,7 +7,7 @@ that the same expressions are made of columns in WHERE, of aggregates in HAVING 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from .choices import Choices
 from .kinds import Kind
@@ -43,8 +43,10 @@ class Scope:
     """How deep expressions may still nest."""
     queries: int = 2
     """How deep subqueries may still nest."""
-    subqueries: bool = field(default=True)
+    subqueries: bool = True
     """Whether an expression may hold a subquery here."""
+    outermost: bool = True
+    """Whether no query is around this place."""
 
     def over(self, leaves: Sequence[Leaf]) -> Scope:
         """The same place with other leaves."""
@@ -62,12 +64,20 @@ class Scope:
         """Within a subquery that may read this place's columns, and those around it."""
         seen = [leaf for leaf in self.leaves if not leaf.bare and is_column(leaf)]
         return replace(
-            self, leaves=(), outer=(*self.outer, *seen), queries=self.queries - 1, depth=1, subqueries=True
+            self,
+            leaves=(),
+            outer=(*self.outer, *seen),
+            queries=self.queries - 1,
+            depth=1,
+            subqueries=True,
+            outermost=False,
         )
 
     def apart(self) -> Scope:
         """Within a query that sees nothing of this place but the relations."""
-        return replace(self, leaves=(), outer=(), queries=self.queries - 1, depth=2, subqueries=True)
+        return replace(
+            self, leaves=(), outer=(), queries=self.queries - 1, depth=2, subqueries=True, outermost=False
+        )
 
     def of(self, *kinds: Kind) -> list[Leaf]:
         """The leaves of some kinds."""

@@ -14,11 +14,12 @@ from .schema import Column
 from .scope import Leaf, Relation, Scope, column_leaf
 
 Joined = tuple[str, list[Leaf]]
+USING_JOINS = ("JOIN", "LEFT JOIN")
 
 
 def joined(scope: Scope, most: int = 3) -> Joined:
     """One to `most` sources, joined; the text after FROM and what it offers."""
-    if scope.choose.chance(12):
+    if not scope.outer and scope.choose.chance(12):
         merged = by_using(scope)
         if merged:
             return merged
@@ -120,7 +121,7 @@ def by_using(scope: Scope) -> Joined | None:
     if not shared:
         return None
     merged = scope.choose.some(shared, 1, 2)
-    kind = scope.choose.one(("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
+    kind = scope.choose.one(USING_JOINS)
     aliases = scope.choose.name("t"), scope.choose.name("t")
     names = [column.name for column in merged]
     leaves = [Leaf(column.name, column.kind, bare=True) for column in merged]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .conditions import COMPARISONS, condition, two_kinds
 from .kinds import Kind
-from .scalars import scalar
+from .scalars import constant, scalar
 from .schema import Column
 from .scope import Scope
 from .sources import joined, ordered_by_all
@@ -18,10 +18,11 @@ def scalar_subquery(scope: Scope, kind: Kind) -> str:
     text, leaves = joined(inside, 2)
     place = inside.over(leaves)
     where = filtered(place)
-    if scope.choose.chance(70):
+    if not scope.choose.chance(30):
         return f"(SELECT {aggregate_of(place, kind)} FROM {text}{where})"
     order = ordered_by_all(place, leaves)
-    return f"(SELECT {scalar(place.plain(), kind)} FROM {text}{where} ORDER BY {order} LIMIT 1)"
+    value = f"NULLIF({scalar(place.plain(), kind)}, {constant(place, kind)})"
+    return f"(SELECT {value} FROM {text}{where} ORDER BY {order} LIMIT 1)"
 
 
 def tested_subquery(scope: Scope) -> str:

@@ -23,7 +23,8 @@ const RESERVED: [(&str, &[&str]); 4] = [
 ];
 
 /// What the source of a crate must not mention.
-const ABSENCES: [(&str, &[&str]); 3] = [
+const ABSENCES: [(&str, &[&str]); 4] = [
+    ("storage", &["tailrace_", "datafusion", "weight", "Weight"]),
     ("algebra", &["std::fs", "std::io", "std::net", "std::thread", "arrow_"]),
     ("circuit", &["tailrace_operators", "datafusion", "std::fs"]),
     ("operators", &["std::fs", "std::net", "std::thread", "rayon"]),

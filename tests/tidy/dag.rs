@@ -24,7 +24,7 @@ const RESERVED: [(&str, &[&str]); 4] = [
 
 /// What the source of a crate must not mention.
 const ABSENCES: [(&str, &[&str]); 4] = [
-    ("storage", &["tailrace_", "datafusion", "weight", "Weight"]),
+    ("storage", &["tailrace_trace", "tailrace_algebra", "datafusion", "weight", "Weight"]),
     ("algebra", &["std::fs", "std::io", "std::net", "std::thread", "arrow_"]),
     ("circuit", &["tailrace_operators", "datafusion", "std::fs"]),
     ("operators", &["std::fs", "std::net", "std::thread", "rayon"]),

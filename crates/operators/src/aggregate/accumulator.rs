@@ -108,7 +108,8 @@ impl Operands {
         Ok(Values { args, filters, weights: batch.weights().clone() })
     }
 
-    fn check_nulls(&self, batch: &ChangeBatch) -> Result<(), OperatorError> {
+    /// Fails if a column that is counted on to have no NULL has one.
+    pub(crate) fn check_nulls(&self, batch: &ChangeBatch) -> Result<(), OperatorError> {
         match self.never_null.iter().find(|column| batch.column(**column).null_count() > 0) {
             None => Ok(()),
             Some(column) => {

@@ -58,7 +58,7 @@ impl Distinct {
         keys: &[ArrayRef],
         groups: &Groups,
     ) -> Result<Sums, OperatorError> {
-        let delta = self.rows.index(batch, keys)?;
+        let delta = self.rows.index(batch, keys)?.batch;
         let flips = self.flips(&delta)?;
         self.rows.spine.stage(delta)?;
         let changed = Groups::of(&flips.columns()[..self.rows.key_len()], flips.len())?;

@@ -3,8 +3,9 @@
 //! Every part of an aggregate is asked about the same list of keys, so that what they answer lines up by position.
 
 use arrow_array::{ArrayRef, UInt32Array};
+use arrow_buffer::ScalarBuffer;
 use tailrace_circuit::OperatorError;
-use tailrace_trace::{gather, sort_rows};
+use tailrace_trace::{IndexedBatch, gather, sort_rows};
 
 /// Touched groups.
 pub(crate) struct Groups {
@@ -34,6 +35,13 @@ impl Groups {
         Ok(Self { keys: gather(keys, &firsts)?, rows: sorted.rows, starts })
     }
 
+    /// The keys of an index are groups of its rows.
+    pub(crate) fn of_index(index: &IndexedBatch) -> Result<Self, OperatorError> {
+        let starts = index.runs()?;
+        let firsts = UInt32Array::from(starts[..starts.len() - 1].to_vec());
+        Ok(Self { keys: index.keys_at(&firsts)?, rows: (0..index.len() as u32).collect(), starts })
+    }
+
     /// Number of groups.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
@@ -42,6 +50,11 @@ impl Groups {
     /// The keys as runs of one row each, as lookups want them.
     pub(crate) fn probe(&self) -> Vec<u32> {
         (0..=self.len() as u32).collect()
+    }
+
+    /// The sum of the weights of each group.
+    pub(crate) fn total(&self, weights: &[i64]) -> ScalarBuffer<i64> {
+        self.runs().map(|rows| rows.iter().map(|row| weights[*row as usize]).sum::<i64>()).collect()
     }
 
     /// The rows of each group.

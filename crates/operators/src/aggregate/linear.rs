@@ -84,6 +84,16 @@ impl Linear {
         Ok(Self { plan, spine: Spine::new(layout) })
     }
 
+    /// Whether the weight of a group is all that is kept.
+    pub(crate) fn only_counts(&self) -> bool {
+        self.plan.accumulators.is_empty()
+    }
+
+    /// Fails if a column that is counted on to have no NULL has one.
+    pub(crate) fn check_nulls(&self, batch: &ChangeBatch) -> Result<(), OperatorError> {
+        self.plan.operands.check_nulls(batch)
+    }
+
     /// The change of the sums of each group.
     pub(crate) fn fold(
         &self,

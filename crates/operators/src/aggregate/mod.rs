@@ -57,7 +57,7 @@ pub use function::{AggregateCall, AggregateFunction, AggregateSpec};
 use groups::Groups;
 use linear::{Linear, Sums, group_weights};
 use plan::{Output, Parts};
-use rows::Rows;
+use rows::{Indexed, Rows};
 
 use crate::state::size;
 use crate::versions::Versions;
@@ -93,23 +93,54 @@ impl Aggregate {
     /// Evaluates the change of the groups that a change touches.
     fn advance(&mut self, batch: &ChangeBatch, ctx: &Context<'_>) -> Result<ChangeBatch, OperatorError> {
         let keys = self.spec.keys.iter().map(|key| key.evaluate(batch)).collect::<Result<Vec<_>, _>>()?;
-        let groups = Groups::of(&keys, batch.len())?;
+        let deltas = self.rows.iter().map(|rows| rows.index(batch, &keys)).collect::<Result<Vec<_>, _>>()?;
         ctx.check()?;
-        let delta = self.linear.fold(batch, &groups)?;
+        let (groups, delta) = self.group(batch, &keys, &deltas)?;
+        ctx.check()?;
         let mut sums = vec![self.linear.advance(&groups, delta)?];
         for distinct in &mut self.distincts {
             ctx.check()?;
             sums.push(distinct.advance(batch, &keys, &groups)?);
         }
-        let versions =
-            self.rows.iter_mut().map(|rows| stage(rows, batch, &keys, &groups)).collect::<Result<_, _>>()?;
-        ctx.check()?;
+        let mut versions = Vec::with_capacity(deltas.len());
+        for (rows, Indexed { batch, .. }) in self.rows.iter_mut().zip(deltas) {
+            ctx.check()?;
+            versions.push(rows.versions(&batch, &groups)?);
+            rows.spine.stage(batch)?;
+        }
         let exists = self.exists(&sums[0]);
         let reading = Reading { groups: &groups, exists: &exists, sums, versions };
         let values = self.read(&reading)?;
-        drop(reading);
+        for (rows, versions) in self.rows.iter_mut().zip(&reading.versions) {
+            rows.spine.charge(versions.cancelled());
+        }
         self.mark_sent()?;
         Emission { keys: &groups.keys, exists, values }.changes(&self.spec.schema)
+    }
+
+    /// The touched groups and the change of their sums. Where the number of rows is all that is summed up and all calls read one index, which leaves no row out, the
+    /// groups stand in it in order, so that nothing is sorted twice. A group whose rows cancel there is not touched.
+    fn group(
+        &self,
+        batch: &ChangeBatch,
+        keys: &[ArrayRef],
+        deltas: &[Indexed],
+    ) -> Result<(Groups, Vec<DiffColumn>), OperatorError> {
+        match deltas {
+            [Indexed { batch: index, whole: true }]
+                if self.linear.only_counts() && self.distincts.is_empty() && !keys.is_empty() =>
+            {
+                self.linear.check_nulls(batch)?;
+                let groups = Groups::of_index(index)?;
+                let counts = groups.total(index.weights());
+                Ok((groups, vec![DiffColumn::Weight(counts)]))
+            }
+            _ => {
+                let groups = Groups::of(keys, batch.len())?;
+                let delta = self.linear.fold(batch, &groups)?;
+                Ok((groups, delta))
+            }
+        }
     }
 
     /// Which groups are there before and after.
@@ -265,18 +296,6 @@ impl UnaryOperator for Aggregate {
         let (spec, outputs) = (self.spec.clone(), self.outputs.clone());
         Box::new(Self { spec, outputs, linear, distincts: distincts.collect(), rows: rows.collect(), sent })
     }
-}
-
-fn stage(
-    rows: &mut Rows,
-    batch: &ChangeBatch,
-    keys: &[ArrayRef],
-    groups: &Groups,
-) -> Result<Versions, OperatorError> {
-    let delta = rows.index(batch, keys)?;
-    let versions = rows.versions(&delta, groups)?;
-    rows.spine.stage(delta)?;
-    Ok(versions)
 }
 
 /// A trace of rows without columns.

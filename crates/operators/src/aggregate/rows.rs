@@ -34,6 +34,13 @@ pub(crate) struct Rows {
     pub(crate) spine: Spine,
 }
 
+/// The rows of a change, sorted.
+pub(crate) struct Indexed {
+    pub(crate) batch: Arc<IndexedBatch>,
+    /// Whether no row of the change was left out.
+    pub(crate) whole: bool,
+}
+
 impl PartialEq for RowPlan {
     fn eq(&self, other: &Self) -> bool {
         let filters = match (&self.filter, &other.filter) {
@@ -75,12 +82,8 @@ impl Rows {
         self.key_len
     }
 
-    /// The rows of a change, sorted.
-    pub(crate) fn index(
-        &self,
-        batch: &ChangeBatch,
-        keys: &[ArrayRef],
-    ) -> Result<Arc<IndexedBatch>, OperatorError> {
+    /// Sorts the rows of a change that count.
+    pub(crate) fn index(&self, batch: &ChangeBatch, keys: &[ArrayRef]) -> Result<Indexed, OperatorError> {
         let mut columns = keys.to_vec();
         columns.extend(self.ordering.evaluate(batch)?);
         let values =
@@ -88,11 +91,13 @@ impl Rows {
         let counted = self.counted(batch, &values)?;
         columns.extend(values);
         let mut rows = ChangeBatch::try_new(Arc::clone(self.schema()), columns, batch.weights().clone())?;
+        let whole = counted.is_none();
         if let Some(counted) = counted {
             rows = rows.filter(&BooleanArray::new(counted.into_inner(), None))?;
         }
         let all: Vec<usize> = (0..rows.columns().len()).collect();
-        Ok(Arc::new(IndexedBatch::from_changes(self.spine.layout(), &rows, &all)?))
+        let batch = Arc::new(IndexedBatch::from_changes(self.spine.layout(), &rows, &all)?);
+        Ok(Indexed { batch, whole })
     }
 
     /// Both versions of the trace at the touched groups.

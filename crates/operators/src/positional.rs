@@ -47,6 +47,7 @@ impl<R: PositionRule> Positional<R> {
         let delta = self.ranked.index(batch)?;
         let (versions, partitions) = self.ranked.versions(&delta)?;
         let changes = self.rule.differ(&self.ranked, &versions, partitions, ctx)?;
+        self.ranked.spine.charge(versions.cancelled());
         self.ranked.spine.stage(delta)?;
         Ok(changes)
     }

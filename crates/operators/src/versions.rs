@@ -3,6 +3,7 @@
 //! Both versions are the same batches, the later one with the delta added. A [`VersionWalk`] meets each row of a group once, in order, and tells its
 //! weight in both, so an operator can stop as soon as it has seen what it needs of either. It reads lazily: rows that nobody asks for cost nothing.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Versions {
     before: usize,
     /// Per batch the rows of each group.
     ranges: Vec<Vec<Range<u32>>>,
+    /// Rows that walks met and that are there in neither version.
+    cancelled: Cell<usize>,
 }
 
 /// A row of a group with its weights.
@@ -59,7 +62,12 @@ impl Versions {
             batches.push(Arc::clone(delta));
         }
         let ranges = batches.iter().map(|batch| locate(keys, starts, batch)).collect::<Result<_, _>>()?;
-        Ok(Self { batches, before, ranges })
+        Ok(Self { batches, before, ranges, cancelled: Cell::new(0) })
+    }
+
+    /// How many rows walks had to step over because they are there in neither version.
+    pub(crate) fn cancelled(&self) -> usize {
+        self.cancelled.get()
     }
 
     /// Number of batches of both versions.
@@ -195,6 +203,7 @@ impl VersionWalk<'_, '_> {
             if found.old != 0 || found.new != 0 {
                 return Ok(Some(found));
             }
+            self.versions.cancelled.set(self.versions.cancelled.get() + 1);
         }
     }
 

@@ -13,6 +13,10 @@
 //! the next merge that needs its result cannot start before about s more rows have come. Every commit of m rows gives each running merge
 //! 4 m rows of fuel, so it ends after s/4 rows, in time. Should it not (many tiny steps, huge ones in between), the commit that finds too many layers
 //! finishes the newest merges first: the smallest ones, so the wait is bounded by what came lately.
+//!
+//! Rows that cancel one another in different batches cost a reader that walks in order, and where the oldest rows go first, as in a queue, it meets all of
+//! them. A reader tells what it stepped over ([`Spine::charge`]). Once that adds up to the size of the trace, neighbours merge whatever their sizes, with
+//! fuel in proportion: the merge costs no more than the steps that it follows. With m rows going in each step, a walk meets O(sqrt(n m)) cancelled rows.
 
 use std::sync::Arc;
 
@@ -36,15 +40,15 @@ pub enum Choice {
 
 /// Chooses by the sizes of the layers, oldest first; None is a layer that is being merged.
 ///
-/// Two neighbours may merge when the older of them is at most twice some newer layer. Of those, the pair with the fewest rows comes first, so that
+/// Two neighbours may merge when the older of them is at most twice some newer layer, or always if readers are in `need`. Of those, the pair with the fewest rows comes first, so that
 /// small layers in front of a large one are put together before the large one is copied.
-pub fn choose(layers: &[Option<usize>]) -> Choice {
+pub fn choose(layers: &[Option<usize>], need: bool) -> Choice {
     let (mut best, mut fewest) = (Choice::Wait, MOST_ROWS + 1);
     let mut largest_newer = 0;
     for older in (0..layers.len().saturating_sub(1)).rev() {
         largest_newer = largest_newer.max(layers[older + 1].unwrap_or(0));
         if let (Some(old), Some(new)) = (layers[older], layers[older + 1])
-            && old <= 2 * largest_newer
+            && (need || old <= 2 * largest_newer)
             && old + new < fewest
         {
             (best, fewest) = (Choice::Merge(older), old + new);
@@ -68,20 +72,38 @@ pub struct Spine {
     merged: u64,
     /// Why a merge failed.
     failure: Option<String>,
+    debt: Debt,
+}
+
+/// Cancelled rows that readers stepped over.
+#[derive(Clone, Copy, Debug, Default)]
+struct Debt {
+    /// Since the last merge that took them away was begun.
+    total: usize,
+    /// Since the last commit.
+    lately: usize,
 }
 
 impl Spine {
     /// An empty trace.
     pub fn new(layout: Arc<Layout>) -> Self {
         let snapshot = Snapshot::empty(&layout);
-        Self { layout, layers: Vec::new(), staged: Vec::new(), snapshot, merged: 0, failure: None }
+        Self {
+            layout,
+            layers: Vec::new(),
+            staged: Vec::new(),
+            snapshot,
+            merged: 0,
+            failure: None,
+            debt: Debt::default(),
+        }
     }
 
     /// A trace with the content of a snapshot.
     pub fn from_snapshot(snapshot: Snapshot) -> Self {
         let layers = snapshot.batches().iter().map(|batch| Layer::Whole(Arc::clone(batch))).collect();
         let layout = Arc::clone(snapshot.layout());
-        Self { layout, layers, staged: Vec::new(), snapshot, merged: 0, failure: None }
+        Self { layout, layers, staged: Vec::new(), snapshot, merged: 0, failure: None, debt: Debt::default() }
     }
 
     /// Columns, key and diffs.
@@ -131,9 +153,16 @@ impl Spine {
         }
         let rows: usize = self.staged.iter().map(|batch| batch.len()).sum();
         self.layers.extend(self.staged.drain(..).map(Layer::Whole));
-        self.maintain((rows * FUEL_PER_ROW).max(LEAST_FUEL));
+        let lately = std::mem::take(&mut self.debt.lately);
+        self.maintain(((rows + lately) * FUEL_PER_ROW).max(LEAST_FUEL));
         self.relieve();
         self.snapshot = Snapshot::new(Arc::clone(&self.layout), self.batches().cloned().collect());
+    }
+
+    /// Tells that a reader stepped over this many rows that cancel one another in different batches.
+    pub fn charge(&mut self, cancelled: usize) {
+        self.debt.total = self.debt.total.saturating_add(cancelled);
+        self.debt.lately = self.debt.lately.saturating_add(cancelled);
     }
 
     /// Forgets what was staged.
@@ -179,7 +208,7 @@ impl Spine {
             self.advance(position, fuel);
         }
         while self.failure.is_none()
-            && let Choice::Merge(older) = choose(&self.sizes())
+            && let Choice::Merge(older) = choose(&self.sizes(), self.debt.total > self.total())
         {
             self.start(older);
             self.advance(older, fuel);
@@ -217,6 +246,9 @@ impl Spine {
             let merger = Merger::new(Arc::clone(old), Arc::clone(new));
             self.layers[older] = Layer::Merging(Box::new(merger));
             self.layers.remove(older + 1);
+            if older == 0 {
+                self.debt.total = 0;
+            }
         }
     }
 

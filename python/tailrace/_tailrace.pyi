@@ -4,7 +4,7 @@ Everything here is plain and untyped in the row class; the typed API of the pack
 speaks the Arrow PyCapsule interface, or as Python rows, and comes out as objects with `__arrow_c_stream__`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 __version__: str
@@ -223,7 +223,13 @@ class Database:
     def __init__(self) -> None: ...
     @property
     def version(self) -> int: ...
-    def create_table(self, name: str, fields: Sequence[tuple[str, Type, bool]], key: Sequence[str]) -> Plan:
+    def create_table(
+        self,
+        name: str,
+        fields: Sequence[tuple[str, Type, bool]],
+        key: Sequence[str],
+        defaults: Mapping[str, object],
+    ) -> Plan:
         """`key` may be empty: then the table is a bag of rows. Creating an equal table again returns it; a different one is an error."""
     def table(self, name: str) -> Plan: ...
     def table_key(self, name: str) -> list[str]: ...

@@ -67,6 +67,11 @@ def native_keys(data: object, row: type[Row] | None) -> object:
     return [_plain(data)]
 
 
+def native_defaults(row: type[Row]) -> dict[str, object]:
+    """The values of columns that rows of a class need not give, in a form that the native module takes."""
+    return {name: _plain(plain(value)) for name, value in row.__tailrace__.defaults.items()}
+
+
 def plain(value: Any) -> object:
     """A value of NumPy as one of Python."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

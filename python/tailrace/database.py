@@ -17,7 +17,7 @@ from ._tailrace import Plan, Step
 from .arrow import read_table
 from .batch import Batch, TableRef
 from .changes import Changes, Contents
-from .data import Data, native_data, native_keys, plain
+from .data import Data, native_data, native_defaults, native_keys, plain
 from .errors import (
     ClosedError,
     PlanError,
@@ -263,8 +263,8 @@ class Database:
         source = Source(snapshot, change, lambda _, then: then, lambda: native.version)
         return subscribed(self._feed, source, callback, initial=initial, slow="block", buffer=buffer)
 
-    def graph(self, format: Literal["mermaid", "dot"] = "mermaid") -> str:
-        """The circuit of all views as a picture in Mermaid or Graphviz text."""
+    def graph(self, format: Literal["mermaid", "dot", "svg"] = "mermaid") -> str:
+        """The circuit of all views as a picture: Mermaid or Graphviz text, or an SVG document."""
         return self.native.graph(format)
 
     def metrics(self) -> pa.Table:
@@ -295,16 +295,18 @@ class Database:
                 self._views.pop(name, None)
 
     def _made(self, name: str, row: type[T]) -> Table[T]:
-        known = self._tables.get(name)
-        if known is not None and known[1] is not row:
+        known, layout = self._tables.get(name), row.__tailrace__
+        if known is not None and known[1] is not row and known[1].__tailrace__.written:
             raise SchemaError(
                 f"Table {name!r} has rows of {known[1].__name__} already, not of {row.__name__}: "
                 "give another name with db.table(Row, name=...)."
             )
-        plan = self.native.create_table(name, row.__tailrace__.native_fields, row.__tailrace__.key)
+        plan = self.native.create_table(name, layout.native_fields, layout.key, native_defaults(row))
         self._tables[name] = (plan, row)
         self._shapes[name] = _table_shape(self.native, name)
-        return self._handle(name)
+        handle = self._handle(name)
+        handle.row = row  # it may have been made by name alone, before the class was known
+        return handle
 
     def _table(self, table: TableRef[Any]) -> Table[Any]:
         self.native  # noqa: B018 (a closed database says so first)

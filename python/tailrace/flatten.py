@@ -22,7 +22,7 @@ _ITEM = "_item"
 def flat_map_rows(plan: Plan, row: type[Row], items: Callable[[Any], Any]) -> tuple[Plan, type[Row]]:
     """The plan for a lambda that lists rows, or names a column that does."""
     scope = Scope("flat_map")
-    found = items(symbolic_row(row, scope))
+    found = scope.call(items, symbolic_row(row, scope))
     if isinstance(found, (list, tuple)) and found and all(isinstance(item, Row) for item in found):
         return _listed(plan, list(found), scope)
     if isinstance(found, Symbol) and found.type.item is not None and found.type.item.kind == "struct":
@@ -39,7 +39,7 @@ def flat_map_values(
     """The plan for a lambda that gives a list, and one that builds a row of each element."""
     scope = Scope("the items of flat_map")
     source = symbolic_row(row, scope)
-    found = owned(as_symbol(items(source)), scope)
+    found = owned(as_symbol(scope.call(items, source)), scope)
     if found.type.kind != "list" or found.type.item is None:
         raise TypeMismatchError(
             f"The first lambda of flat_map must give a list, and gives {found.type}: {found!r}."
@@ -48,7 +48,7 @@ def flat_map_values(
     unnested = plan.project([*columns, (_ITEM, found.expr)]).unnest(_ITEM, _ITEM)
     out_scope = Scope("flat_map")
     element = symbolic_value(column(_ITEM, found.type.item, out_scope))
-    built = output(symbolic_row(row, out_scope), element)
+    built = out_scope.call(output, symbolic_row(row, out_scope), element)
     return project(unnested, built, out_scope), type(built)  # type: ignore[return-value]
 
 

@@ -315,7 +315,7 @@ class Group(Generic[T]):
 
     def _value(self, function: Callable[[T], object], place: str) -> Symbol:
         scope = Scope(f"{place}()")
-        return owned(as_symbol(function(symbolic_row(self._row, scope))), scope)
+        return owned(as_symbol(scope.call(function, symbolic_row(self._row, scope))), scope)
 
     def _where(self, where: Callable[[T], bool] | None) -> Expr | None:
         scope = Scope("`where` of an aggregate")
@@ -351,7 +351,7 @@ def aggregated(
         if key
         else []
     )
-    built = output_row(function(key.rebuild(keys) if key else None, group), scope)
+    built = output_row(scope.call(function, key.rebuild(keys) if key else None, group), scope)
     native_keys = (
         [(name, symbol.expr) for name, symbol in zip(names, key.symbols, strict=True)] if key else []
     )

@@ -81,7 +81,7 @@ def joined(
     """The plan of a join that builds rows out of both sides."""
     scope = Scope(f"{join.kind} join")
     sides = {name: _seen(join, name, scope) for name in ("left", "right")}
-    built = output(sides["left"], sides["right"])
+    built = scope.call(output, sides["left"], sides["right"])
     columns, row = output_columns(built, scope), type(output_row(built, scope))
     left, right = (_marked(getattr(join, name).plan, sides[name]) for name in ("left", "right"))
     plan = left.join(right, join.kind, join.left_keys, join.right_keys, _residual(join, where), columns)

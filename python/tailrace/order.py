@@ -41,7 +41,7 @@ def native_order(
     function: Callable[..., object], scope: Scope, row: object, *, descending: bool = False
 ) -> NativeOrder:
     """The order that a lambda states; `descending` is the direction of a bare value."""
-    found = function(row)
+    found = scope.call(function, row)
     values = found if isinstance(found, tuple) else (found,)
     return [_native(value, scope, descending) for value in values]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._tailrace import ArrowTable, Step
+from .arrow import as_polars
 from .changes import Changes
 from .row import Row
 
@@ -56,11 +57,7 @@ class Result:
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a Polars frame."""
-        import polars as pl  # noqa: PLC0415
-
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+        return as_polars(self.to_arrow())
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""

@@ -12,6 +12,7 @@ the column in the message; an attribute that is no column raises an error that l
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import sys
 import typing
@@ -103,6 +104,9 @@ class Column:
 class Layout:
     """What the engine needs to know about a row class: its columns, its key, the name of its table."""
 
+    written = True
+    """Whether somebody wrote the class, so that no other may take its place."""
+
     def __init__(
         self, row: type[Row], table: str, module_names: dict[str, Any], local_names: Mapping[str, Any]
     ) -> None:
@@ -138,6 +142,13 @@ class Layout:
     def key(self) -> list[str]:
         """The names of the key columns."""
         return [found.name for found in self.fields if found.metadata.get(_KEY)]
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The values of columns that rows need not give."""
+        return {
+            found.name: found.default for found in self.fields if found.default is not dataclasses.MISSING
+        }
 
     @cached_property
     def types(self) -> dict[str, DataType]:
@@ -240,6 +251,7 @@ def _explain_arguments(row: type[Row]) -> None:
     """Let the generated constructor answer a wrong column with the columns there are."""
     generated = row.__init__
 
+    @functools.wraps(generated)
     def __init__(self: Row, **values: Any) -> None:  # noqa: N807
         try:
             generated(self, **values)

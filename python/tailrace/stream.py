@@ -63,7 +63,7 @@ class Stream(Generic[T]):
         >>> cents = bids.map(lambda b: Cents(id=b.id, cents=round(b.price * 100)))
         """
         scope = Scope("map")
-        return self._projected(function(symbolic_row(self.row, scope)), scope)
+        return self._projected(scope.call(function, symbolic_row(self.row, scope)), scope)
 
     def select(self, row: type[U], **computed: Callable[[T], object]) -> Stream[U]:
         """The columns of another row class: those of the same name are taken over, the others computed.
@@ -79,7 +79,7 @@ class Stream(Generic[T]):
         for name in computed:
             if name not in row.__tailrace__.names:
                 raise missing_column(name, row.__name__, row.__tailrace__.names)
-        values = {name: self._selected(name, source, computed) for name in row.__tailrace__.names}
+        values = {name: self._selected(name, source, computed, scope) for name in row.__tailrace__.names}
         return self._projected(fill(row, values), scope)
 
     @overload
@@ -132,7 +132,8 @@ class Stream(Generic[T]):
         ...     bids: int
         >>> total = bids.aggregate(lambda g: Total(bids=g.count()))
         """
-        plan, row = aggregated(self.plan, self.row, None, lambda _, group: function(group))
+        scope = Scope("aggregate")
+        plan, row = aggregated(self.plan, self.row, None, lambda _, group: scope.call(function, group))
         return Stream(plan, cast("type[U]", row))
 
     def join(
@@ -366,9 +367,11 @@ class Stream(Generic[T]):
     def _projected(self, row: U, scope: Scope) -> Stream[U]:
         return Stream(project(self.plan, row, scope), type(row))
 
-    def _selected(self, name: str, source: T, computed: dict[str, Callable[[T], object]]) -> object:
+    def _selected(
+        self, name: str, source: T, computed: dict[str, Callable[[T], object]], scope: Scope
+    ) -> object:
         if name in computed:
-            return computed[name](source)
+            return scope.call(computed[name], source)
         if name not in self.row.__tailrace__.names:
             raise missing_column(name, self.row.__name__, self.row.__tailrace__.names)
         return getattr(source, name)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from ._tailrace import Plan
-from .arrow import read_table
+from ._tailrace import ArrowTable, Plan
 from .batch import Batch
 from .changes import Changes
 from .data import Data
+from .kept import Kept, arrow_schema
 from .row import Row
 from .stream import Stream
-from .view import read_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Row)
 
 
-class Table(Stream[T]):
+class Table(Kept[T], Stream[T]):
     """A table of a database, and a stream of its rows; made by `db.table`."""
 
     def __init__(self, database: Database, name: str, plan: Plan, row: type[T]) -> None:
-        super().__init__(plan, row)
+        Stream.__init__(self, plan, row)
         self._database = database
         self.name = name
 
@@ -45,14 +44,15 @@ class Table(Stream[T]):
         """Remove rows by key, or as whole rows from a table without key."""
         return self._database.apply(Batch().delete(self, keys_or_rows))
 
-    def snapshot(self, *, weighted: bool = False) -> pa.Table:
-        """The rows of the table now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`."""
-        return read_table(self._database.native.snapshot(self.name, weighted))
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the table, as an Arrow schema."""
+        return arrow_schema(self._database.native.table_schema(self.name))
 
-    def rows(self) -> list[T]:
-        """The rows of the table now, as objects of its row class.
+    @property
+    def key(self) -> list[str]:
+        """The columns of the primary key; none for a bag of rows."""
+        return self._database.native.table_key(self.name)
 
-        >>> [bid.id for bid in bids.rows()]
-        [1, 2]
-        """
-        return cast("list[T]", read_rows(self.snapshot(), self.row))
+    def _read(self, weighted: bool) -> ArrowTable:
+        return self._database.native.snapshot(self.name, weighted)

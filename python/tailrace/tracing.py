@@ -39,7 +39,7 @@ class Shape:
 
 def predicate(function: Callable[..., object], scope: Scope, *rows: object) -> Expr:
     """The condition that a lambda states."""
-    return condition(function(*rows), scope).expr
+    return condition(scope.call(function, *rows), scope).expr
 
 
 def condition(value: object, scope: Scope) -> Symbol:
@@ -59,7 +59,7 @@ def condition(value: object, scope: Scope) -> Symbol:
 
 def shape(function: Callable[..., object], scope: Scope, *rows: object) -> Shape:
     """The key that a lambda names."""
-    found = Shape(function(*rows))
+    found = Shape(scope.call(function, *rows))
     for symbol in found.symbols:
         owned(symbol, scope)
     return found

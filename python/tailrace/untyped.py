@@ -33,6 +33,8 @@ def row_class(name: str, fields: Fields, key: Sequence[str]) -> type[Row]:
 class KnownLayout(Layout):
     """A layout that is given, not read from annotations."""
 
+    written = False
+
     def __init__(self, row: type[Row], table: str, fields: Fields, key: Sequence[str]) -> None:
         super().__init__(row, table, {}, {})
         self.names = [name for name, _, _ in fields]

@@ -1,18 +1,15 @@
-"""A view: a query whose result is there at any time.
-
-The handle holds no data. Its snapshot is made of the engine's own buffers when it is asked for.
-"""
+"""A view: a query whose result is there at any time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
+from ._tailrace import ArrowTable, Step
 from ._tailrace import Database as NativeDatabase
-from ._tailrace import Step
-from .arrow import read_table
 from .changes import Content, Together, ViewChange
 from .feed import Feed
+from .kept import Kept, arrow_schema
 from .row import Row
 from .subscription import Slow, Source, Subscription, subscribed
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Row)
 
 
-class View(Generic[T]):
+class View(Kept[T]):
     """A view of a database; made by `db.create_view` and found again by `db.view`."""
 
     def __init__(self, database: NativeDatabase, name: str, row: type[T], feed: Feed) -> None:
@@ -30,24 +27,6 @@ class View(Generic[T]):
         self._feed = feed
         self.name = name
         self.row = row
-
-    def snapshot(self, *, weighted: bool = False) -> pa.Table:
-        """The rows of the view now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`.
-
-        >>> dear = db.create_view("dear", bids.filter(lambda b: b.price > 100.0))
-        >>> dear.snapshot().num_rows
-        1
-        """
-        return read_table(self._database.snapshot(self.name, weighted))
-
-    def rows(self) -> list[T]:
-        """The rows of the view now, as objects of its row class.
-
-        >>> cheap = db.create_view("cheap", bids.filter(lambda b: b.price < 100.0))
-        >>> [bid.price for bid in cheap.rows()]
-        [20.0]
-        """
-        return cast("list[T]", read_rows(self.snapshot(), self.row))
 
     def subscribe(
         self,
@@ -84,12 +63,7 @@ class View(Generic[T]):
     @property
     def schema(self) -> pa.Schema:
         """The columns of the view, as an Arrow schema."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        fields = self._database.view_schema(self.name)
-        return pa.schema(
-            [pa.field(name, pa.field(native).type, nullable) for name, native, nullable in fields]
-        )
+        return arrow_schema(self._database.view_schema(self.name))
 
     @property
     def key(self) -> list[str]:
@@ -105,6 +79,9 @@ class View(Generic[T]):
         """How the view is kept up to date, one operator a line."""
         return self._database.explain(self.name)
 
+    def _read(self, weighted: bool) -> ArrowTable:
+        return self._database.snapshot(self.name, weighted)
+
     def _source(self) -> Source[ViewChange[T]]:
         name, row, database = self.name, self.row, self._database
 
@@ -116,21 +93,5 @@ class View(Generic[T]):
 
         return Source(snapshot, change, Together, lambda: database.version)
 
-    def __len__(self) -> int:
-        return len(self._database.snapshot(self.name))
-
     def __repr__(self) -> str:
         return f"View[{self.row.__name__}]({self.name!r})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._database.snapshot(self.name).__arrow_c_stream__(requested_schema)
-
-    def _repr_html_(self) -> str:
-        from .notebook import table_html  # noqa: PLC0415 (for notebooks alone)
-
-        return table_html(self.snapshot())
-
-
-def read_rows(table: Any, row: type[Row]) -> list[Row]:
-    """The rows of an Arrow table as objects of a row class."""
-    return [row.__tailrace__.read(values) for values in table.to_pylist()]

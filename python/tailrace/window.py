@@ -46,7 +46,7 @@ class Over(Generic[T]):
         """
         scope = Scope("over(...).map")
         window: Window[T] = Window(self._stream.row, scope)
-        built = function(symbolic_row(self._stream.row, scope), window)
+        built = scope.call(function, symbolic_row(self._stream.row, scope), window)
         output_row(built, scope)
         plan = self._stream.plan
         if window.functions:
@@ -94,7 +94,7 @@ class Window(Generic[T]):
         if offset < 0:
             raise PlanError(f"The offset of {name}() counts rows and cannot be negative: {offset}.")
         scope = Scope(f"{name}()")
-        symbol = owned(as_symbol(value(symbolic_row(self._row, scope))), scope)
+        symbol = owned(as_symbol(scope.call(value, symbolic_row(self._row, scope))), scope)
         type = symbol.type.optional(symbol.type.nullable or default is None)
         args = [symbol, as_symbol(offset), _default(name, default, type)]
         return symbolic_value(self._add(name, args, type))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
 import polars as pl
@@ -279,9 +280,61 @@ def test_the_circuit_can_be_looked_at(db: tr.Database) -> None:
     db.insert(bids, [ONE, TWO])
     assert db.graph()
     assert db.graph("dot").startswith("digraph")
+    drawn = ElementTree.fromstring(db.graph("svg"))
+    titles = [title.text for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == db.metrics().num_rows
+    assert any(title is not None and title.startswith("aggregate") for title in titles)
     assert {"operator", "rows_in", "rows_out", "seconds", "state_rows"} <= set(db.metrics().column_names)
     assert view.explain()
     assert "version=1" in repr(db)
+
+
+def test_tables_and_views_come_in_every_form(db: tr.Database) -> None:
+    bids = db.table(Bid)
+    view = db.create_view("all", bids.filter(lambda b: b.id > 0))
+    assert bids
+    assert len(bids) == 0
+    db.insert(bids, [ONE, TWO])
+    for kept in (bids, view):
+        assert len(kept) == 2
+        assert kept.schema.names == ["id", "auction", "price", "note"]
+        assert kept.key == ["id"]
+        assert kept.to_arrow().num_rows == 2
+        assert kept.to_polars()["id"].to_list() == [1, 2]
+        assert list(kept.to_pandas()["id"]) == [1, 2]
+        assert pa.table(kept).num_rows == 2
+        assert "<th>auction</th>" in kept._repr_html_()
+    copy = db.table(Bid, name="copy")
+    db.insert(copy, bids)
+    assert copy.rows() == bids.rows()
+
+
+def test_a_class_may_come_after_the_name(db: tr.Database) -> None:
+    db.execute("CREATE TABLE bid (id BIGINT PRIMARY KEY, auction BIGINT NOT NULL, price DOUBLE NOT NULL, note TEXT)")
+    by_name = db.table("bid")
+    bids = db.table(Bid)
+    db.insert(by_name, [ONE])
+    assert by_name.rows() == bids.rows() == [Bid(**ONE)]
+
+
+def test_defaults_stand_in_for_what_rows_do_not_give(db: tr.Database) -> None:
+    class Price(tr.Row):
+        id: int = tr.key()
+        amount: float
+        currency: str = tr.field(default="EUR")
+        rate: float | None = 1.5
+
+    prices = db.table(Price)
+    db.insert(prices, {"id": 1, "amount": 2.0})
+    db.insert(prices, [{"id": 2, "amount": 2.0, "currency": "USD"}, {"id": 3, "amount": 3.0, "rate": None}])
+    db.upsert(prices, pa.table({"id": [4], "amount": [4.0]}))
+    db.update(prices, [{"id": 2, "amount": 9.0}])
+    assert [(row.currency, row.rate) for row in prices.rows()] == [
+        ("EUR", 1.5),
+        ("USD", 1.5),
+        ("EUR", None),
+        ("EUR", 1.5),
+    ]
 
 
 def test_a_closed_database_says_so() -> None:

@@ -6,6 +6,7 @@ The oracle tests the operators in depth; here stands what it cannot say in SQL, 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -238,10 +239,10 @@ def test_aggregates_of_durations_and_decimals(db: tr.Database) -> None:
         cost: Decimal = tr.field(type=tr.decimal(10, 2))
 
     class Summary(tr.Row):
-        total: timedelta
-        mean: timedelta
-        cost: Decimal
-        mean_cost: Decimal
+        total: timedelta | None
+        mean: timedelta | None
+        cost: Decimal | None
+        mean_cost: Decimal | None
 
     runs = db.table(Run)
     view = db.create_view(
@@ -264,6 +265,24 @@ def test_aggregates_of_durations_and_decimals(db: tr.Database) -> None:
 def test_a_global_aggregate_is_there_over_no_rows(db: tr.Database) -> None:
     stream = db.table(Bid).aggregate(lambda g: Pair(left=g.count(), right=g.max(lambda b: b.id)))
     assert _pairs(db, stream) == [(0, None)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda bids: bids.filter("price > 1"),
+        lambda bids: bids.map("price"),
+        lambda bids: bids.group_by("auction"),
+        lambda bids: bids.top_k(2, by="price"),
+        lambda bids: bids.join(bids, "id", "id", lambda a, b: a),
+        lambda bids: bids.over(order_by="price"),
+        lambda bids: bids.aggregate("count"),
+        lambda bids: bids.flat_map("note"),
+    ],
+)
+def test_text_where_a_lambda_is_wanted(db: tr.Database, use: Callable[[tr.Table[Bid]], object]) -> None:
+    with pytest.raises(tr.TypeMismatchError, match="takes a lambda, such as"):
+        use(db.table(Bid))
 
 
 def test_a_group_of_rows_as_key_and_value(db: tr.Database, bids: tr.Table[Bid]) -> None:

@@ -75,26 +75,13 @@ impl Picture {
     }
 
     fn node(&mut self, node: &NodeView<'_>, prefix: &str, depth: usize) {
-        let (name, title, indent) = (name(prefix, node.id()), self.title(node), "  ".repeat(depth));
+        let (name, title, indent) = (name(prefix, node.id()), title(node, self.options), "  ".repeat(depth));
         let Some(inner) = node.subcircuit() else {
             return self.line(&indent, &self.language.node(&name, &title));
         };
         self.line(&indent, &self.language.open_box(&name, &title));
         self.scope(inner, &format!("{name}_"), depth + 1);
         self.line(&indent, self.language.close_box());
-    }
-
-    fn title(&self, node: &NodeView<'_>) -> String {
-        let mut title = node.name().to_owned();
-        let label = node.label();
-        if !label.is_empty() {
-            let _ = write!(title, ": {label}");
-        }
-        if self.options.metrics {
-            title.push('\n');
-            title.push_str(&figures(node));
-        }
-        title
     }
 
     fn edge(&mut self, from: &str, to: &str, dashed: bool) {
@@ -151,12 +138,27 @@ impl Language {
     }
 }
 
-fn name(prefix: &str, id: NodeId) -> String {
+/// What stands in a node.
+pub(crate) fn title(node: &NodeView<'_>, options: GraphOptions) -> String {
+    let mut title = node.name().to_owned();
+    let label = node.label();
+    if !label.is_empty() {
+        let _ = write!(title, ": {label}");
+    }
+    if options.metrics {
+        title.push('\n');
+        title.push_str(&figures(node));
+    }
+    title
+}
+
+/// What a node is called in a picture.
+pub(crate) fn name(prefix: &str, id: NodeId) -> String {
     format!("{prefix}{id}")
 }
 
 /// Where an edge to `reader` starts: at the node, or at the stream inside it that `reader` selects.
-fn leaving(scope: &Scope, stream: StreamId, reader: &NodeView<'_>, prefix: &str) -> String {
+pub(crate) fn leaving(scope: &Scope, stream: StreamId, reader: &NodeView<'_>, prefix: &str) -> String {
     let outer = name(prefix, stream.node());
     let inner = scope.view(stream.node()).and_then(|node| node.subcircuit());
     let export = inner.and_then(|inner| inner.exports().get(reader.selected().unwrap_or(0)));
@@ -164,7 +166,7 @@ fn leaving(scope: &Scope, stream: StreamId, reader: &NodeView<'_>, prefix: &str)
 }
 
 /// Where an edge to input `place` of a node ends: at the node, or at the import inside it.
-fn entering(node: &NodeView<'_>, place: usize, prefix: &str) -> String {
+pub(crate) fn entering(node: &NodeView<'_>, place: usize, prefix: &str) -> String {
     let outer = name(prefix, node.id());
     let import = node.subcircuit().and_then(|inner| inner.imports().get(place));
     import.map_or(outer.clone(), |import| name(&format!("{outer}_"), import.node()))

@@ -28,6 +28,7 @@ pub mod output;
 mod schedule;
 pub mod scope;
 mod select;
+mod svg;
 mod tick;
 pub mod value;
 pub mod view;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar, new_null_array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_cast::display::array_value_to_string;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
-use tailrace_sql::PlanError;
+use arrow_select::zip::zip;
+use tailrace_sql::{PlanError, ScalarValue};
 use tailrace_trace::{RowComparator, TraceError, external_type, normal_array, normal_type};
 
 use crate::table::Table;
@@ -35,10 +36,10 @@ impl Table {
         Ok(())
     }
 
-    /// All columns of the layout; those that are not given are NULL where they may be.
-    pub(crate) fn whole_rows(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, EngineError> {
-        self.refuse_unknown(rows)?;
-        self.order.iter().map(|column| self.column_or_null(rows, *column)).collect()
+    /// All columns of the layout; those that are not given have their default, or are NULL where they may be.
+    pub(crate) fn whole_rows(&self, operation: &Operation) -> Result<Vec<ArrayRef>, EngineError> {
+        self.refuse_unknown(&operation.rows)?;
+        self.order.iter().map(|column| self.column_or_default(operation, *column)).collect()
     }
 
     /// The key columns.
@@ -88,19 +89,39 @@ impl Table {
         Ok(())
     }
 
-    fn column_or_null(&self, rows: &RecordBatch, column: usize) -> Result<ArrayRef, EngineError> {
-        if let Some(array) = self.given(rows, column)? {
-            return Ok(array);
-        }
-        let field = self.schema.field(column);
-        if let Some(value) = self.defaults.get(field.name()) {
-            let repeated = value.to_array_of_size(rows.num_rows()).map_err(PlanError::from)?;
-            return self.conform(&repeated, field);
+    fn column_or_default(&self, operation: &Operation, column: usize) -> Result<ArrayRef, EngineError> {
+        let (rows, field) = (&operation.rows, self.schema.field(column));
+        let default = self.defaults.get(field.name());
+        match (rows.column_by_name(field.name()), default) {
+            (Some(given), Some(default)) => return self.completed(operation, given, field, default),
+            (Some(given), None) => return self.conform(given, field),
+            (None, Some(default)) => return self.repeated(default, field, rows.num_rows()),
+            (None, None) => {}
         }
         if !field.is_nullable() {
             return Err(self.missing(rows, column));
         }
         Ok(new_null_array(field.data_type(), rows.num_rows()))
+    }
+
+    /// A column that only some rows give, with the default in the others.
+    fn completed(
+        &self,
+        operation: &Operation,
+        given: &ArrayRef,
+        field: &Field,
+        default: &ScalarValue,
+    ) -> Result<ArrayRef, EngineError> {
+        let Some(omitted) = operation.omits(field.name()) else { return self.conform(given, field) };
+        let (given, default) = (self.typed(given, field)?, self.repeated(default, field, 1)?);
+        let omitted = BooleanArray::new(omitted.clone(), None);
+        let whole = zip(&omitted, &Scalar::new(default), &given).map_err(TraceError::from)?;
+        self.check_nulls(&whole, field, None)?;
+        Ok(whole)
+    }
+
+    fn repeated(&self, value: &ScalarValue, field: &Field, rows: usize) -> Result<ArrayRef, EngineError> {
+        self.conform(&value.to_array_of_size(rows).map_err(PlanError::from)?, field)
     }
 
     fn missing(&self, rows: &RecordBatch, column: usize) -> EngineError {

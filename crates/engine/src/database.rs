@@ -10,7 +10,7 @@ use std::time::Duration;
 use arrow_schema::{Schema, SchemaRef};
 use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
 use tailrace_operators::TableSource;
-use tailrace_sql::{Lowered, Lowering, Plan, PlanKind};
+use tailrace_sql::{Lowered, Lowering, Plan, PlanKind, ScalarValue};
 use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
 
 use crate::conform::WEIGHT;
@@ -84,6 +84,19 @@ impl Database {
             self.tables.insert(name.clone(), Table { name, schema, key, layout, order, stream, defaults });
         }
         self.table(name)
+    }
+
+    /// What stands for values that new rows do not give, by column.
+    pub fn set_defaults(
+        &mut self,
+        name: &str,
+        defaults: HashMap<String, ScalarValue>,
+    ) -> Result<(), EngineError> {
+        self.known_table(name)?;
+        if let Some(table) = self.tables.get_mut(name) {
+            table.defaults = defaults;
+        }
+        Ok(())
     }
 
     /// The plan that reads a table.
@@ -254,14 +267,15 @@ impl Database {
         self.circuit.nodes().map(|node| metrics_of(&node)).collect()
     }
 
-    /// The circuit as a picture: Mermaid or Graphviz.
+    /// The circuit as a picture: Mermaid, Graphviz or SVG.
     pub fn graph(&self, format: &str) -> Result<String, EngineError> {
         let options = GraphOptions::default();
         match format {
             "mermaid" => Ok(self.circuit.to_mermaid(options)),
             "dot" => Ok(self.circuit.to_dot(options)),
+            "svg" => Ok(self.circuit.to_svg(options)),
             other => Err(EngineError::Unsupported(format!(
-                "graph format '{other}' does not exist. Formats: mermaid, dot"
+                "graph format '{other}' does not exist. Formats: mermaid, dot, svg"
             ))),
         }
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat;
 use arrow_select::interleave::interleave;
@@ -43,11 +43,15 @@ impl<'a> Fold<'a> {
             return self.table.some_columns(operation).map(drop);
         }
         match kind {
-            OperationKind::Weighted => self.weighted(rows),
-            OperationKind::Insert if !self.table.has_key() => self.add_rows(&self.table.whole_rows(rows)?, 1),
-            OperationKind::Delete if !self.table.has_key() => self.delete_rows(rows),
-            OperationKind::Insert => self.replace(self.table.whole_rows(rows)?, kind),
-            OperationKind::Upsert if self.table.has_key() => self.replace(self.table.whole_rows(rows)?, kind),
+            OperationKind::Weighted => self.weighted(operation),
+            OperationKind::Insert if !self.table.has_key() => {
+                self.add_rows(&self.table.whole_rows(operation)?, 1)
+            }
+            OperationKind::Delete if !self.table.has_key() => self.delete_rows(operation),
+            OperationKind::Insert => self.replace(self.table.whole_rows(operation)?, kind),
+            OperationKind::Upsert if self.table.has_key() => {
+                self.replace(self.table.whole_rows(operation)?, kind)
+            }
             OperationKind::Update if self.table.has_key() => self.update(operation),
             OperationKind::Delete => self.delete_keys(operation),
             OperationKind::Upsert | OperationKind::Update => {
@@ -92,9 +96,9 @@ impl<'a> Fold<'a> {
         self.push(IndexedBatch::build(&self.table.layout, columns, &[DiffColumn::Weight(weights.into())])?)
     }
 
-    fn weighted(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
-        let weights = self.table.weights(rows)?;
-        let columns = self.table.whole_rows(rows)?;
+    fn weighted(&mut self, operation: &Operation) -> Result<(), EngineError> {
+        let weights = self.table.weights(&operation.rows)?;
+        let columns = self.table.whole_rows(operation)?;
         self.raw = true;
         match IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights.clone())]) {
             Ok(batch) => self.push(batch),
@@ -104,9 +108,9 @@ impl<'a> Fold<'a> {
     }
 
     /// Rows of a table without a key: each must be there at least as often as it is deleted.
-    fn delete_rows(&mut self, rows: &RecordBatch) -> Result<(), EngineError> {
-        let columns = self.table.whole_rows(rows)?;
-        let weights = vec![-1; rows.num_rows()];
+    fn delete_rows(&mut self, operation: &Operation) -> Result<(), EngineError> {
+        let columns = self.table.whole_rows(operation)?;
+        let weights = vec![-1; operation.rows.num_rows()];
         let batch = IndexedBatch::build(&self.table.layout, &columns, &[DiffColumn::Weight(weights.into())])?;
         let present = total_weights(&self.current, &batch)?;
         if let Some(at) = (0..batch.len()).find(|row| present[*row] + batch.weights()[*row] < 0) {

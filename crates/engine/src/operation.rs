@@ -48,7 +48,7 @@ pub struct Operation {
     /// The rows, columns found by name.
     pub rows: RecordBatch,
     /// Columns that only some of the rows give, by name, with a bit set for each row that does not. To an update such a column stays as it
-    /// is, to a delete it does not matter, and for a new row it is NULL.
+    /// is, to a delete it does not matter, and for a new row it is the default or NULL.
     pub omitted: Vec<(String, BooleanBuffer)>,
 }
 

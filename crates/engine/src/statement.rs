@@ -106,9 +106,7 @@ impl Database {
             .into_iter()
             .filter_map(|column| Some((column.field.name().clone(), column.default?)))
             .collect();
-        if let Some(table) = self.tables.get_mut(&name) {
-            table.defaults = defaults;
-        }
+        self.set_defaults(&name, defaults)?;
         if let Some(rows) = rows
             && let Err(error) = self.apply(&[operation(&name, OperationKind::Insert, rows)])
         {

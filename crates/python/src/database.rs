@@ -1,5 +1,6 @@
 //! `Database`: the engine behind a lock. The lock is taken without the interpreter's, so many Python threads may wait while one works.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -17,7 +18,7 @@ use tailrace_engine::{
 use crate::arrow_table::ArrowTable;
 use crate::enter::{enter, poll_signals};
 use crate::error::{Kind, raise};
-use crate::literal::scalar;
+use crate::literal::{scalar, scalars_of};
 use crate::plan::Plan;
 use crate::rows::{Given, given as rows_given};
 use crate::step::Step;
@@ -94,9 +95,16 @@ impl Database {
         name: &str,
         fields: Vec<PyField>,
         key: Vec<String>,
+        defaults: HashMap<String, Bound<'_, PyAny>>,
     ) -> PyResult<Plan> {
         let schema = schema_of(&fields);
-        self.with(py, |engine| engine.create_table(name, &schema, &key)).map(Plan)
+        let defaults = scalars_of(&schema, defaults)?;
+        self.with(py, |engine| {
+            let plan = engine.create_table(name, &schema, &key)?;
+            engine.set_defaults(name, defaults)?;
+            Ok(plan)
+        })
+        .map(Plan)
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Plan> {

@@ -1,6 +1,8 @@
 //! Python constants as scalar values.
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use std::collections::HashMap;
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use datafusion_common::ScalarValue;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
@@ -20,6 +22,18 @@ pub(crate) fn scalar(value: &Bound<'_, PyAny>, data_type: Option<&DataType>) -> 
     let array = column(&values, &field, "the literal")?;
     ScalarValue::try_from_array(&array, 0)
         .map_err(|error| raise(value.py(), Kind::TypeMismatch, error.to_string()))
+}
+
+/// The values of columns, each of its column's type.
+pub(crate) fn scalars_of(
+    schema: &Schema,
+    values: HashMap<String, Bound<'_, PyAny>>,
+) -> PyResult<HashMap<String, ScalarValue>> {
+    let typed = |(name, value): (String, Bound<'_, PyAny>)| {
+        let field = schema.field_with_name(&name).ok();
+        Ok((name.clone(), scalar(&value, field.map(Field::data_type))?))
+    };
+    values.into_iter().map(typed).collect()
 }
 
 fn suggested(value: &Bound<'_, PyAny>) -> PyResult<DataType> {

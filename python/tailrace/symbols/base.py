@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from .._tailrace import Expr, Type
 from ..datatype import BOOL, INT, DataType, comparable, type_of_value
 from ..errors import SchemaError, TracingError, TypeMismatchError, did_you_mean, listed
+
+V = TypeVar("V")
 
 Operation: TypeAlias = "Callable[[Symbol, Symbol], Symbol]"
 
@@ -29,6 +31,15 @@ class Scope:
 
     def __init__(self, place: str) -> None:
         self.place = place
+
+    def call(self, function: Callable[..., V], *args: object) -> V:
+        """Call the lambda with symbolic arguments."""
+        if not callable(function):
+            raise TypeMismatchError(
+                f"{self.place} takes a lambda, such as `lambda row: row.price`, and was given {function!r}. "
+                "Text is understood as SQL by db.execute and db.create_view alone."
+            )
+        return function(*args)
 
 
 class Symbol:

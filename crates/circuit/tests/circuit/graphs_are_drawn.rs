@@ -69,6 +69,16 @@ fn dot() {
 }
 
 #[test]
+fn the_drawing_has_a_box_for_every_node_and_a_line_for_every_edge() {
+    let text = circuit().to_svg(GraphOptions::default());
+    let dot = circuit().to_dot(GraphOptions::default());
+    let count = |text: &str, what: &str| text.matches(what).count();
+    assert_eq!(count(&text, "<rect"), count(&dot, "label="), "{text}");
+    assert_eq!(count(&text, "<path"), count(&dot, "->"), "{text}");
+    assert_eq!(count(&text, "class=\"feedback\""), count(&dot, "dashed"), "{text}");
+}
+
+#[test]
 fn figures_are_shown_on_request() {
     let (mut circuit, table) = with_table();
     circuit.step([(table, batch(&[(1, 1)]))]).unwrap();

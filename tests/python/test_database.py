@@ -310,7 +310,9 @@ def test_tables_and_views_come_in_every_form(db: tr.Database) -> None:
 
 
 def test_a_class_may_come_after_the_name(db: tr.Database) -> None:
-    db.execute("CREATE TABLE bid (id BIGINT PRIMARY KEY, auction BIGINT NOT NULL, price DOUBLE NOT NULL, note TEXT)")
+    db.execute(
+        "CREATE TABLE bid (id BIGINT PRIMARY KEY, auction BIGINT NOT NULL, price DOUBLE NOT NULL, note TEXT)"
+    )
     by_name = db.table("bid")
     bids = db.table(Bid)
     db.insert(by_name, [ONE])

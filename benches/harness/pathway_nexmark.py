@@ -46,13 +46,11 @@ WHOLE_AUCTION: Final = (
 
 
 def _q00(bid: Table) -> Table:
-    return bid.select(*_columns(bid, BID))
+    return bid.select(*_columns(BID))
 
 
 def _q01(bid: Table) -> Table:
-    return bid.select(
-        *_columns(bid, ("auction", "bidder", "date_time", "extra")), price=pw.this.price * 0.908
-    )
+    return bid.select(*_columns(("auction", "bidder", "date_time", "extra")), price=pw.this.price * 0.908)
 
 
 def _q02(bid: Table) -> Table:
@@ -112,7 +110,7 @@ def _q08(person: Table, auction: Table) -> Table:
 
 def _q09(auction: Table, bid: Table) -> Table:
     """The winner is the greatest of one integer: price first, then the earlier bid."""
-    offers = auction.select(pw.this.auction_id, *_columns(auction, WHOLE_AUCTION))
+    offers = auction.select(pw.this.auction_id, *_columns(WHOLE_AUCTION))
     joined = offers.join(bid, pw.left.auction_id == pw.right.auction).select(
         *(pw.left[name] for name in ("auction_id", *WHOLE_AUCTION)),
         pw.right.auction,
@@ -130,9 +128,7 @@ def _q09(auction: Table, bid: Table) -> Table:
 
 def _q10(bid: Table) -> Table:
     moment = pw.this.date_time.dt.utc_from_timestamp(unit="us")
-    return bid.select(
-        *_columns(bid, BID), day=moment.dt.strftime("%Y-%m-%d"), minute=moment.dt.strftime("%H:%M")
-    )
+    return bid.select(*_columns(BID), day=moment.dt.strftime("%Y-%m-%d"), minute=moment.dt.strftime("%H:%M"))
 
 
 def _q11(bid: Table) -> Table:
@@ -155,9 +151,7 @@ def _q12(bid: Table) -> Table:
 
 
 def _q13(bid: Table, side_input: Table) -> Table:
-    keyed = bid.select(
-        *_columns(bid, ("auction", "bidder", "price", "date_time")), side=pw.this.auction % 10000
-    )
+    keyed = bid.select(*_columns(("auction", "bidder", "price", "date_time")), side=pw.this.auction % 10000)
     return keyed.join(side_input, pw.left.side == pw.right.key).select(
         *(pw.left[name] for name in ("auction", "bidder", "price", "date_time")), pw.right.value
     )
@@ -171,7 +165,7 @@ def _q14(bid: Table) -> Table:
         pw.if_else((hour <= 6) | (hour >= 20), "nightTime", "otherTime"),
     )
     return bid.filter((price > 1_000_000) & (price < 50_000_000)).select(
-        *_columns(bid, ("auction", "bidder", "date_time", "extra")),
+        *_columns(("auction", "bidder", "date_time", "extra")),
         price=price,
         bid_time_type=kind,
         c_counts=pw.this.extra.str.count("c"),
@@ -179,7 +173,7 @@ def _q14(bid: Table) -> Table:
 
 
 def _q15(bid: Table) -> Table:
-    dated = bid.select(*_columns(bid, ("auction", "bidder", "price")), day=_day(pw.this.date_time))
+    dated = bid.select(*_columns(("auction", "bidder", "price")), day=_day(pw.this.date_time))
     return dated.groupby(pw.this.day).reduce(
         pw.this.day, **_ranks(), **_distinct("bidder"), **_distinct("auction")
     )
@@ -187,7 +181,7 @@ def _q15(bid: Table) -> Table:
 
 def _q16(bid: Table) -> Table:
     dated = bid.select(
-        *_columns(bid, ("auction", "bidder", "price", "channel")),
+        *_columns(("auction", "bidder", "price", "channel")),
         day=_day(pw.this.date_time),
         minute=pw.this.date_time.dt.utc_from_timestamp(unit="us").dt.strftime("%H:%M"),
     )
@@ -202,7 +196,7 @@ def _q16(bid: Table) -> Table:
 
 
 def _q17(bid: Table) -> Table:
-    dated = bid.select(*_columns(bid, ("auction", "price")), day=_day(pw.this.date_time))
+    dated = bid.select(*_columns(("auction", "price")), day=_day(pw.this.date_time))
     return dated.groupby(pw.this.auction, pw.this.day).reduce(
         pw.this.auction,
         pw.this.day,
@@ -247,7 +241,7 @@ def _q19(bid: Table) -> Table:
 
 def _q21(bid: Table) -> Table:
     named = bid.select(
-        *_columns(bid, ("auction", "bidder", "price", "channel")),
+        *_columns(("auction", "bidder", "price", "channel")),
         lowered=pw.this.channel.str.lower(),
         found=pw.apply_with_type(_channel_id, str, pw.this.url),
     )
@@ -255,14 +249,14 @@ def _q21(bid: Table) -> Table:
     channel_id: Any = pw.this.found
     for name, number in hot.items():
         channel_id = pw.if_else(pw.this.lowered == name, number, channel_id)
-    return named.select(
-        *_columns(named, ("auction", "bidder", "price", "channel")), channel_id=channel_id
-    ).filter(pw.this.channel_id != "")
+    return named.select(*_columns(("auction", "bidder", "price", "channel")), channel_id=channel_id).filter(
+        pw.this.channel_id != ""
+    )
 
 
 def _q22(bid: Table) -> Table:
     return bid.select(
-        *_columns(bid, ("auction", "bidder", "price", "channel")),
+        *_columns(("auction", "bidder", "price", "channel")),
         **{
             f"dir{number}": pw.apply_with_type(_url_part, str, pw.this.url, number + 2)
             for number in (1, 2, 3)
@@ -374,8 +368,8 @@ def _with_oracle_types(found: pa.Table) -> pa.Table:
     return found
 
 
-def _columns(table: Table, names: tuple[str, ...]) -> list[Any]:
-    return [table[name] for name in names]
+def _columns(names: tuple[str, ...]) -> list[Any]:
+    return [pw.this[name] for name in names]
 
 
 def _in_time(auction: Table, bid: Table) -> Table:

@@ -67,9 +67,10 @@ class Tpch:
         kept = f"{_bucket(table)} >= {CHANGES * _SHARE // 2}" if table in _EXCHANGED else "true"
         return self._rows(table, "*", kept)
 
-    def steps(self, tables: Iterable[str]) -> list[Change]:
-        """Every change there and back, reduced to some tables."""
-        concerned = [table for table in tables if table in _EXCHANGED or table in _NEW_VALUES]
+    def steps(self, queries: Iterable[str]) -> list[Change]:
+        """Every change there and back, of the tables that these queries read."""
+        read = {table for name in queries for table in tables_of(name)}
+        concerned = [table for table in KEYS if table in read & {*_EXCHANGED, *_NEW_VALUES}]
         pairs = [{table: self._change(table, number) for table in concerned} for number in range(CHANGES)]
         ways = [[{t: pair[t][way] for t in pair} for way in (0, 1)] for pair in pairs]
         return [step for there_and_back in ways for step in there_and_back]
@@ -94,7 +95,7 @@ class Tpch:
             types = db.sql(f"SELECT * FROM {table}").to_arrow_table().schema
             listed = f"SELECT {', '.join(types.names)} FROM '{self.directory}/{table}.parquet'"
             found = db.sql(f"SELECT {columns} FROM ({listed}) WHERE {where}").to_arrow_table()
-            return found.cast(types)
+            return found.cast(types).combine_chunks()
 
 
 def stored(scale: float, directory: Path) -> Tpch:
@@ -132,6 +133,11 @@ def tables_of(name: str) -> list[str]:
     """The tables that a query reads."""
     words = set(re.findall(r"\w+", query(name).lower()))
     return [table for table in KEYS if table in words]
+
+
+def part_of(change: Change, name: str) -> Change:
+    """What a query has to do with of a change."""
+    return {table: change[table] for table in tables_of(name) if table in change}
 
 
 def _exchange(table: str, leaving: pa.Table, incoming: pa.Table) -> TableChange:

@@ -99,14 +99,14 @@ def test_our_runs_measure_something(bench: str, tmp_path: Path) -> None:
 def test_tpch_is_as_it_was_after_all_changes_and_their_ways_back(tmp_path: Path) -> None:
     data = tpch.stored(0.01, tmp_path)
     with duckdb.connect() as db:
-        base = {table: data.base(table) for table in ("orders", "supplier")}
+        base = {table: data.base(table) for table in tpch.tables_of("q13")}
         for table, rows in base.items():
             duckdb_sql.create(db, table, rows)
-        for number, change in enumerate(data.steps(base)):
+        for number, change in enumerate(data.steps(["q13"])):
             for table, part in change.items():
                 duckdb_sql.apply(db, table, part)
             assert _differs(db, "orders", base["orders"]) == (number % 2 == 0)
-        assert not _differs(db, "supplier", base["supplier"])
+        assert not _differs(db, "customer", base["customer"])
 
 
 def test_tpch_runs_measure_every_wanted_query(tmp_path: Path) -> None:

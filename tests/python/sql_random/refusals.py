@@ -15,6 +15,7 @@ REASONS: dict[str, str] = {
     r"HAVING clause references": "HAVING without GROUP BY and without aggregates",
     r"planning failed unexpectedly: index out of bounds": "DISTINCT ON with more columns than its table has",
     r"duplicate unqualified field name": "two aggregates that differ in a cast alone",
+    r"GROUPING SETS inside a correlated subquery": "a subquery with GROUPING SETS that reads the query around it",
     r"Projections require unique expression names": "two expressions that differ in a cast alone",
     r"a column of an outer query is read where there is none": "a subquery over the groups of the query around",
 }

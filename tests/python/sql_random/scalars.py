@@ -79,7 +79,7 @@ def _counted_truth(scope: Scope, kind: Kind) -> str:
 
 def _cast_number(scope: Scope, kind: Kind) -> str:
     return (
-        f"CAST({scalar(scope, Kind.INTEGER)} AS {'DECIMAL(12, 2)' if kind is Kind.DECIMAL else kind.value})"
+        f"CAST({scalar(scope, Kind.INTEGER)} AS {'DECIMAL(18, 2)' if kind is Kind.DECIMAL else kind.value})"
     )
 
 

@@ -17,10 +17,15 @@ BOUNDS = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1
 
 
 def windows(place: Scope) -> list[Leaf]:
-    """One or two window functions over the leaves of a place."""
+    """One or two window functions over the leaves of a place.
+
+    At most one of them tells equal rows apart: of two with different orders, which answers fall on the same one of two equal rows
+    would be a matter of chance.
+    """
     own = place.plain().deeper()
-    return [own.choose.one((_numbered, _ranked, _neighbour, _picked, _framed, _framed))(own)
-            for _ in range(own.choose.between(1, 2))]  # fmt: skip
+    first = own.choose.one((_numbered, _ranked, _neighbour, _picked, _framed_by_rows, _framed))(own)
+    second = [own.choose.one((_ranked, _framed))(own)] if own.choose.chance(50) else []
+    return [first, *second]
 
 
 def _numbered(own: Scope) -> Leaf:
@@ -55,22 +60,25 @@ def _picked(own: Scope) -> Leaf:
     return Leaf(f"{call} OVER ({partition(own)}ORDER BY {total(own)} {rows_frame(own)})", value.kind)
 
 
+def _framed_by_rows(own: Scope) -> Leaf:
+    return _over(own, f"{partition(own)}ORDER BY {total(own)} {rows_frame(own)}")
+
+
 def _framed(own: Scope) -> Leaf:
-    """An aggregate over a frame, or over a whole partition."""
-    kind = own.choose.one(NUMBERS)
-    call = _aggregate(own, kind)
-    form = own.choose.one(("partition", "running", "ROWS", "RANGE", "GROUPS"))
+    """An aggregate over a whole partition, or over a frame that ties share."""
+    form = own.choose.one(("partition", "running", "RANGE", "GROUPS"))
     if form == "partition":
-        inner = partition(own)
-    elif form == "running":
-        inner = f"{partition(own)}ORDER BY {loose(own)}"
-    elif form == "ROWS":
-        inner = f"{partition(own)}ORDER BY {total(own)} {rows_frame(own)}"
-    elif form == "GROUPS":
-        inner = f"{partition(own)}ORDER BY {loose(own)} GROUPS {bounds(own)}"
-    else:
-        inner = ranged(own)
-    text = f"{call} OVER ({inner.strip()})"
+        return _over(own, partition(own))
+    if form == "running":
+        return _over(own, f"{partition(own)}ORDER BY {loose(own)}")
+    if form == "GROUPS":
+        return _over(own, f"{partition(own)}ORDER BY {loose(own)} GROUPS {bounds(own)}")
+    return _over(own, ranged(own))
+
+
+def _over(own: Scope, window: str) -> Leaf:
+    kind = own.choose.one(NUMBERS)
+    text = f"{_aggregate(own, kind)} OVER ({window.strip()})"
     # As in `grouping`: a sum of 38 digits loses places in DuckDB beside decimals that have more of them.
     return Leaf(f"CAST({text} AS DECIMAL(28, 8))" if kind is Kind.DECIMAL else text, kind)
 

@@ -39,7 +39,7 @@ class Engine:
         return importlib.metadata.version(self.name)
 
 
-_OWN: Final = ("merge", "growth", "memory", "import", "create_view", "plan")
+_OWN: Final = ("views1000", "merge", "growth", "memory", "import", "create_view", "plan")
 _NOT_IN_PATHWAY: Final = ("nexmark_q06",)
 """A frame of the last ten rows of a partition."""
 _PATHWAY_NEXMARK: Final = tuple(name for name in NEXMARK if name not in _NOT_IN_PATHWAY)

@@ -6,10 +6,11 @@ first change as an Arrow table. A step is timed from the Python call to the Arro
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final
@@ -30,6 +31,8 @@ _IMPORT: Final = (
 _STATES: Final = (100_000, 1_000_000, 10_000_000)
 _GROWTH_CHANGE: Final = 1_000
 _TEXT_BYTES: Final = 20
+_REGION: Final = 333
+"""The last of the regions with three views each: 1,002 in all."""
 
 
 def our_consolidate_seconds(rows: int) -> float:
@@ -159,9 +162,24 @@ def _run_create_view(settings: Settings) -> Measurement:
     )
 
 
+def _run_views(settings: Settings) -> Measurement:
+    """One row changes that concerns three views: among a thousand, and with these three alone. The steps take turns."""
+    rows = workloads.regions(10_000, _REGION + 1, settings.seed)
+    start = time.perf_counter()
+    many = _region_views(rows, range(_REGION + 1))
+    load = time.perf_counter() - start
+    alone = _region_views(rows, [_REGION])
+    changes = workloads.region_changes(rows, _REGION, max(settings.batches, 200), settings.seed)
+    pairs = [_timed_pair(alone, many, change.to_pylist()) for change in changes]
+    seconds_alone, seconds = (statistics.median(times) for times in zip(*pairs, strict=True))
+    details = {"alone_seconds": seconds_alone, "factor_of_three_alone": seconds / seconds_alone}
+    return Measurement(seconds, load_seconds=load, details=details)
+
+
 RUNS: Final[dict[str, Run]] = {
     **{name: _run_query(name) for name in QUERIES},
     "churn": _run_churn,
+    "views1000": _run_views,
     "join3": _run_join3,
     "closure": _run_closure,
     "sort": _run_sort,
@@ -214,6 +232,32 @@ def _cut_and_mend(db: tr.Database, cut: workloads.Edge) -> Iterator[Callable[[],
     edge = {"src": cut[0], "dst": cut[1]}
     yield lambda: _delta(db.delete("edges", [cut]), "closure")
     yield lambda: _delta(db.insert("edges", [edge]), "closure")
+
+
+def _region_views(rows: pa.Table, regions: Iterable[int]) -> tr.Database:
+    """Three views for each region: its rows, its sums, its largest value."""
+    db = tr.connect()
+    db.execute("CREATE TABLE sales (id BIGINT PRIMARY KEY, region BIGINT NOT NULL, amount BIGINT NOT NULL)")
+    db.insert("sales", rows)
+    for region in regions:
+        where = f"FROM sales WHERE region = {region}"
+        db.create_view(f"rows_{region}", f"SELECT id, amount {where}")
+        db.create_view(f"sums_{region}", f"SELECT count(*) AS n, sum(amount) AS total {where}")
+        db.create_view(f"most_{region}", f"SELECT max(amount) AS most {where} AND amount < 2000000")
+    return db
+
+
+def _region_step(db: tr.Database, change: list[dict[str, int]]) -> list[pa.Table | None]:
+    changes = db.upsert("sales", change)
+    return [_delta(changes, f"{kind}_{_REGION}") for kind in ("rows", "sums", "most")]
+
+
+def _timed_pair(alone: tr.Database, many: tr.Database, change: list[dict[str, int]]) -> tuple[float, float]:
+    times = [time.perf_counter()]
+    for db in (alone, many):
+        _region_step(db, change)
+        times.append(time.perf_counter())
+    return times[1] - times[0], times[2] - times[1]
 
 
 def _churn_at(rows: int, settings: Settings) -> Measurement:

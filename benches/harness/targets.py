@@ -109,6 +109,14 @@ TARGETS: Final = (
     Target(
         "merge of two indexed batches", "merge", _detail("rows_per_second", 1e-6), 60.0, False, "M rows/s"
     ),
+    Target(
+        "1,000 views, 3 of them concerned: a step against 3 views alone",
+        "views1000",
+        _detail("factor_of_three_alone"),
+        3.0,
+        True,
+        "x",
+    ),
     Target("growth: a step against 10x the state", "growth", _detail("worst_tenfold_factor"), 1.3, True, "x"),
     Target("memory: an (i64, i64) row", "memory", _detail("integer_pair_bytes"), 32.0, True, "bytes"),
     Target(

@@ -1,4 +1,4 @@
-"""The inputs beside Nexmark: churn, a three-way join, a deep graph, two columns to sort.
+"""The inputs beside Nexmark: churn, a three-way join, a deep graph, two columns to sort, sales in regions.
 
 Promises: equal for all engines and runs of one seed. Every change is an update of rows that exist, so the state keeps its
 size however many steps are timed, and the last state can be compared among engines.
@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Edge: TypeAlias = tuple[int, int]
 
@@ -24,7 +25,7 @@ PRODUCTS = 10_000
 TWIG_EVERY = 20
 TWIG_LENGTH = 5
 
-_CHURN, _JOIN, _GRAPH, _SORT = 101, 102, 103, 104  # keep the random streams of the workloads apart
+_CHURN, _JOIN, _GRAPH, _SORT, _REGIONS = 101, 102, 103, 104, 105  # keep the random streams of the workloads apart
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,24 @@ def two_columns(rows: int, seed: int = 1) -> pa.Table:
     rng = np.random.default_rng((_SORT, seed))
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     return pa.table({name: rng.integers(low, high, rows, endpoint=True) for name in ("key", "value")})
+
+
+def regions(rows: int, count: int, seed: int = 1) -> pa.Table:
+    """Sales (id, region, amount) in `count` regions, all of about one size."""
+    rng = np.random.default_rng((_REGIONS, seed))
+    ids = np.arange(rows)
+    return pa.table({"id": ids, "region": ids % count, "amount": rng.integers(0, 1_000_000, rows)})
+
+
+def region_changes(rows: pa.Table, region: int, changes: int, seed: int = 1) -> list[pa.Table]:
+    """One sale of the region after the other gets another amount."""
+    rng = np.random.default_rng((_REGIONS, seed, 1))
+    own = rows.filter(pc.equal(rows["region"], region))
+    amounts = rng.integers(0, 1_000_000, changes)
+    picked = (own.slice(n % own.num_rows, 1) for n in range(changes))
+    return [
+        row.set_column(2, "amount", pa.array([amount])) for row, amount in zip(picked, amounts, strict=True)
+    ]
 
 
 def _churn_batches(

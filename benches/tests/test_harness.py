@@ -90,7 +90,7 @@ def test_our_program_and_the_oracle_agree(bench: str, tmp_path: Path) -> None:
     assert difference(paths[1], paths[0]) == (0, 0)
 
 
-@pytest.mark.parametrize("bench", ["q18", "sort", "merge", "memory", "create_view"])
+@pytest.mark.parametrize("bench", ["q18", "sort", "merge", "memory", "create_view", "views1000"])
 def test_our_runs_measure_something(bench: str, tmp_path: Path) -> None:
     found = tailrace_runs.RUNS[bench](Settings(data=tmp_path, events=2_000, repeats=1))
     assert found.seconds > 0

@@ -20,7 +20,7 @@ from ._tailrace import __version__
 from .batch import Batch, TableRef
 from .changes import Changes, Contents, Created, Deleted, Event, Updated, ViewChange
 from .data import ArrowArray, ArrowStream, Data
-from .database import Database, connect
+from .database import Branch, Database, connect
 from .datatype import TypeSpec, decimal, sized, timestamp
 from .errors import (
     ClosedError,
@@ -31,6 +31,7 @@ from .errors import (
     InternalError,
     IterationLimitError,
     KeyNotFoundError,
+    MergeConflictError,
     MissingColumnError,
     NotNullError,
     PlanError,
@@ -42,6 +43,7 @@ from .errors import (
     UnknownTableError,
     UnknownViewError,
     UnsupportedError,
+    VerificationError,
     WeightOverflowError,
 )
 from .functions import (
@@ -92,6 +94,7 @@ from .stream import Stream
 from .subscription import Subscription
 from .table import Table
 from .udf import Array, udf
+from .verification import Verification
 from .view import View
 from .window import Over, Window
 
@@ -100,6 +103,7 @@ __all__ = [
     "ArrowArray",
     "ArrowStream",
     "Batch",
+    "Branch",
     "Changes",
     "ClosedError",
     "ColumnError",
@@ -118,6 +122,7 @@ __all__ = [
     "InternalError",
     "IterationLimitError",
     "KeyNotFoundError",
+    "MergeConflictError",
     "MissingColumnError",
     "NotNullError",
     "Order",
@@ -140,6 +145,8 @@ __all__ = [
     "UnknownViewError",
     "UnsupportedError",
     "Updated",
+    "Verification",
+    "VerificationError",
     "View",
     "ViewChange",
     "WeightOverflowError",

@@ -22,6 +22,7 @@ __all__ = [
     "InternalError",
     "IterationLimitError",
     "KeyNotFoundError",
+    "MergeConflictError",
     "NotNullError",
     "Plan",
     "PlanError",
@@ -56,6 +57,7 @@ class PlanError(Error, ValueError): ...
 class SqlError(PlanError): ...
 class ClosedError(Error, RuntimeError): ...
 class InternalError(Error, RuntimeError): ...
+class MergeConflictError(Error, RuntimeError): ...
 
 @final
 class Type:
@@ -203,6 +205,12 @@ class Step:
     @property
     def views(self) -> list[str]:
         """The views that changed."""
+    def all_views(self) -> list[str]:
+        """The views that there were, changed or not."""
+    def view_id(self, view: str) -> int | None:
+        """The number of the view that had this name; None if there was none."""
+    def view_schema(self, view: str) -> list[tuple[str, Type, bool]]: ...
+    def view_key(self, view: str) -> list[str]: ...
     def delta(self, view: str) -> ArrowTable:
         """The consolidated changes: the view's columns and `_weight`."""
     def rows(self, view: str) -> list[tuple[dict[str, object], int]]:
@@ -223,6 +231,9 @@ class Database:
     def __init__(self) -> None: ...
     @property
     def version(self) -> int: ...
+    @property
+    def definitions(self) -> int:
+        """How many tables and views were made or dropped."""
     def create_table(
         self,
         name: str,
@@ -253,7 +264,19 @@ class Database:
         Operations: insert, upsert, update (key and some columns), delete (keys or whole rows), weighted (a column `_weight`). Data: anything with `__arrow_c_stream__` or
         `__arrow_c_array__`, a dict of columns, a list of dicts, or a list of objects with the columns as attributes; for delete also a list of keys (scalars or tuples).
         """
-    def snapshot(self, view_or_table: str, weighted: bool = False) -> ArrowTable: ...
+    def snapshot(self, view_or_table: str, weighted: bool = False, view_id: int | None = None) -> ArrowTable:
+        """With `view_id` it must be the view of that number."""
+    def view_id(self, name: str, view_id: int | None = None) -> int:
+        """The number of a view, which no other one ever has; with `view_id` it must be that one."""
+    def view_hash(self, name: str, view_id: int) -> str:
+        """The content hash, 32 hexadecimal digits."""
+    def verify(
+        self, name: str, view_id: int
+    ) -> tuple[bool, int, str, str | None, ArrowTable, list[str]] | None:
+        """Whether all is well, rows, hash, kept hash, kept minus computed rows, damaged operators; None for a view that depends on when changes came."""
+    def branch(self) -> Database: ...
+    def merge(self, branch: Database, on_conflict: str) -> Step:
+        """`on_conflict`: error, branch, parent."""
     def graph(self, format: str) -> str:
         """`format`: mermaid or dot."""
     def metrics(self) -> ArrowTable:

@@ -16,6 +16,7 @@ from ._tailrace import Database as NativeDatabase
 from .arrow import read_table
 from .errors import PlanError, UnknownViewError, did_you_mean, listed
 from .row import Row
+from .untyped import row_class
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,9 +57,10 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
     is_snapshot = False
     """Whether this is the content of all views, in place of what was known before."""
 
-    def __init__(self, step: Step, views: Mapping[str, type[Row]]) -> None:
+    def __init__(self, step: Step, classes: Mapping[int, type[Row]]) -> None:
+        """`classes`: the row classes of views, by the view's number; one that SQL made gets its class when it is asked for."""
         self._step = step
-        self._views = views
+        self._classes = classes
 
     @property
     def version(self) -> int:
@@ -71,11 +73,16 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
     def __getitem__(self, view: View[T]) -> ViewChange[T]: ...
     def __getitem__(self, view: str | View[T]) -> ViewChange[Any]:
         name = view if isinstance(view, str) else view.name
-        if name not in self._views:
+        number = self._step.view_id(name)
+        if number is None or (not isinstance(view, str) and view.number != number):
+            known = self._step.all_views()
             raise UnknownViewError(
-                f"View {name!r} is not found. {did_you_mean(name, self._views)}Existing views: {listed(self._views)}."
+                f"View {name!r} is not found at version {self.version}. {did_you_mean(name, known)}Existing views: {listed(known)}."
             )
-        return ViewChange(name, self._step, self._views[name])
+        if not isinstance(view, str):
+            return ViewChange(name, self._step, view.row)
+        row = self._classes.get(number)
+        return ViewChange(name, self._step, row or _class_of(self._step, name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._step.views)
@@ -84,7 +91,8 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
         return len(self._step.views)
 
     def __contains__(self, view: object) -> bool:
-        return getattr(view, "name", view) in self._step.views
+        name, number = getattr(view, "name", view), getattr(view, "number", None)
+        return name in self._step.views and number in (None, self._step.view_id(str(name)))
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}: {len(self._step.delta(name))} rows" for name in self._step.views)
@@ -157,9 +165,14 @@ class Contents(Mapping[str, ViewChange[Any]]):
 
     is_snapshot = True
 
-    def __init__(self, native: NativeDatabase, rows: Mapping[str, type[Row]]) -> None:
+    def __init__(self, native: NativeDatabase, classes: Mapping[int, type[Row]]) -> None:
         self.version = native.version
-        self._contents = {name: Content(name, native, rows[name]) for name in native.views()}
+        self._contents: dict[str, ViewChange[Any]] = {}
+        for name in native.views():
+            number = native.view_id(name)
+            self._contents[name] = Content(
+                name, native, classes.get(number) or _class_of(native, name), number
+            )
 
     def __getitem__(self, view: str) -> ViewChange[Any]:
         return self._contents[view]
@@ -200,8 +213,8 @@ class Content(_Held[T]):
 
     is_snapshot = True
 
-    def __init__(self, name: str, native: NativeDatabase, row: type[T]) -> None:
-        super().__init__(name, row, native.snapshot(name, True), native.version)
+    def __init__(self, name: str, native: NativeDatabase, row: type[T], number: int) -> None:
+        super().__init__(name, row, native.snapshot(name, True, number), native.version)
 
 
 class Together(_Held[T]):
@@ -210,6 +223,10 @@ class Together(_Held[T]):
     def __init__(self, first: ViewChange[T], then: ViewChange[T]) -> None:
         super().__init__(first.name, first._row, first._native.plus(then._native), then.version)
         self.is_snapshot = first.is_snapshot
+
+
+def _class_of(views: Step | NativeDatabase, name: str) -> type[Row]:
+    return row_class(name, views.view_schema(name), views.view_key(name))
 
 
 def _weighted_rows(delta: pa.Table, row: type[T]) -> list[tuple[T, int]]:

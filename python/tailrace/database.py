@@ -7,7 +7,7 @@ lets other Python threads run meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakValueDictionary
@@ -26,6 +26,7 @@ from .errors import (
     UnknownTableError,
     UnknownViewError,
     UnsupportedError,
+    VerificationError,
     did_you_mean,
     listed,
 )
@@ -36,6 +37,7 @@ from .stream import Stream
 from .subscription import Source, Subscription, subscribed
 from .table import Table
 from .untyped import row_class
+from .verification import Verification, verified
 from .view import View
 
 if TYPE_CHECKING:
@@ -67,15 +69,18 @@ def connect(
 class Database:
     """Tables and views; made by `tr.connect`. Leaving a `with` block closes it."""
 
-    def __init__(self) -> None:
-        self._native: NativeDatabase | None = NativeDatabase()
+    def __init__(self, native: NativeDatabase | None = None) -> None:
+        self._native: NativeDatabase | None = native or NativeDatabase()
         # Not the tables themselves: they know their database, and a circle would keep its memory until Python looks for circles.
         self._tables: dict[str, tuple[Plan, type[Row]]] = {}
         self._handles: WeakValueDictionary[str, Table[Any]] = WeakValueDictionary()
         self._views: dict[str, View[Any]] = {}
+        # The row classes of views by the view's number. Never changed but replaced: the changes of a step hold what was known then.
+        self._classes: dict[int, type[Row]] = {}
         self._feed = Feed()
-        # Columns and key of what is known, to see that SQL has made it anew.
+        # Columns and key of the known tables, to see that SQL has made one anew.
         self._shapes: dict[str, object] = {}
+        self._definitions = 0
 
     def __enter__(self) -> Database:
         return self
@@ -155,7 +160,7 @@ class Database:
             finally:
                 self._feed.skip_to(self.native.version)
                 self._forget_changed()
-        return Result(outcomes, self._view_rows())
+        return Result(outcomes, self._classes)
 
     def explain(self, sql: str) -> str:
         """How a query would be kept up to date: one operator a line, with the cost of a change."""
@@ -180,27 +185,28 @@ class Database:
                 f"A view is made of a stream or a SELECT, not of {type(stream).__name__}: start from db.table(...)."
             )
         self.native.create_view(name, stream.plan, stream.row.__tailrace__.key)
-        view = View(self.native, name, stream.row, self._feed)
-        self._views[name] = view
-        self._shapes[name] = _view_shape(self.native, name)
-        return view
+        return self._known(name, stream.row)
 
     def view(self, name: str) -> View[Any]:
         """A view by its name."""
-        native = self.native
-        if name not in self._views and name in native.views():
-            row = row_class(name, native.view_schema(name), native.view_key(name))
-            self._views[name] = View(native, name, row, self._feed)
-            self._shapes[name] = _view_shape(native, name)
-        if name not in self._views:
-            raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views())))
-        return self._views[name]
+        native, known = self.native, self._views.get(name)
+        try:
+            number = native.view_id(name)
+            if known is not None and number == known.number:
+                return known
+            row = self._classes.get(number)
+            return self._known(name, row or row_class(name, native.view_schema(name), native.view_key(name)))
+        except UnknownViewError:
+            raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views()))) from None
 
     def drop_view(self, name: str | View[Any]) -> None:
-        """Stop keeping a view."""
+        """Stop keeping a view; who listens to it gets what is left and ends."""
         found = self.view(name if isinstance(name, str) else name.name)
-        self.native.drop_view(found.name)
-        del self._views[found.name]
+        if not isinstance(name, str):
+            self.native.view_id(name.name, name.number)
+        with self._feed.lock:
+            self.native.drop_view(found.name)
+            self._forget_changed()
 
     def drop_table(self, table: TableRef[Any]) -> None:
         """Remove a table that no view reads."""
@@ -236,7 +242,31 @@ class Database:
         with self._feed.writing():
             step = self.native.apply(operations)
             self._feed.publish(step)
-        return Changes(step, self._view_rows())
+        return Changes(step, self._classes)
+
+    def branch(self) -> Branch:
+        """A database that goes on from here by itself: try changes there, then `merge` them or let them go.
+
+        It shares all rows with this one, so that it costs no more than its operators, however many rows there are.
+
+        >>> with db.branch() as trial:
+        ...     changes = trial.insert(bids.name, {"id": 40, "auction": 9, "price": 3.0})
+        >>> db.version < changes.version
+        True
+        """
+        return Branch(self)
+
+    def verify(self) -> dict[str, Verification | None]:
+        """Compute every view anew from the tables and compare it with what is kept; any difference is a `VerificationError`.
+
+        A view that depends on when changes came cannot be computed anew: it is None.
+        """
+        native = self.native
+        found = {name: verified(native, name, native.view_id(name)) for name in native.views()}
+        wrong = [one for one in found.values() if one is not None and not one]
+        if wrong:
+            raise VerificationError(wrong)
+        return found
 
     def subscribe(
         self, callback: Callable[[Changes | Contents], object], initial: bool = True, *, buffer: int = 1024
@@ -252,13 +282,13 @@ class Database:
         >>> versions == [changes.version]
         True
         """
-        native, rows = self.native, self._view_rows()
+        native = self.native
 
         def snapshot() -> Changes | Contents:
-            return Contents(native, rows)
+            return Contents(native, self._classes)
 
         def change(step: Step) -> Changes | Contents:
-            return Changes(step, rows)
+            return Changes(step, self._classes)
 
         source = Source(snapshot, change, lambda _, then: then, lambda: native.version)
         return subscribed(self._feed, source, callback, initial=initial, slow="block", buffer=buffer)
@@ -278,21 +308,28 @@ class Database:
             f"Database(version={self.version}, tables=[{listed(self.tables)}], views=[{listed(self.views)}])"
         )
 
-    def _view_rows(self) -> Mapping[str, type[Row]]:
-        """The row class of each view; one that SQL made gets its class when it is asked for."""
-        return ViewRows(self)
+    def _known(self, name: str, row: type[T]) -> View[T]:
+        """The handle of a view with this row class."""
+        view = View(self.native, name, self.native.view_id(name), row, self._feed)
+        self._views[name] = view
+        self._classes = {**self._classes, view.number: row}
+        return view
 
     def _forget_changed(self) -> None:
-        """What is known of tables and views that SQL dropped, or dropped and made anew with other columns."""
+        """What is known of tables and views that were dropped, or dropped and made anew; the feed's lock is held."""
         native = self.native
-        tables, views = set(native.tables()), set(native.views())
+        if self._definitions == native.definitions:
+            return
+        self._definitions = native.definitions
+        tables, views = set(native.tables()), {native.view_id(name) for name in native.views()}
         for name in self._tables.copy():
             if name not in tables or self._shapes[name] != _table_shape(native, name):
                 self._tables.pop(name, None)
                 self._handles.pop(name, None)
-        for name in self._views.copy():
-            if name not in views or self._shapes[name] != _view_shape(native, name):
-                self._views.pop(name, None)
+        gone = self._classes.keys() - views
+        self._views = {name: view for name, view in self._views.items() if view.number in views}
+        self._classes = {number: row for number, row in self._classes.items() if number in views}
+        self._feed.dropped(gone)
 
     def _made(self, name: str, row: type[T]) -> Table[T]:
         known, layout = self._tables.get(name), row.__tailrace__
@@ -349,33 +386,44 @@ class Database:
         return operation, found.name, convert(data, found.row)
 
 
-class ViewRows(Mapping[str, type[Row]]):
-    """The row classes of a database's views, each made when it is asked for."""
+class Branch(Database):
+    """A database that began as a copy of another one; made by `db.branch`. Leaving a `with` block drops it.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    It is a database like any other: tables, views, SQL, subscriptions, branches of its own. What it does and what its parent does have nothing to do
+    with each other, until it is merged. Streams that `inspect` are looked at in the parent alone.
+    """
 
-    def __getitem__(self, name: str) -> type[Row]:
-        if name not in self:
-            raise KeyError(name)
-        return self._database.view(name).row
+    def __init__(self, parent: Database) -> None:
+        with parent._feed.lock:
+            super().__init__(parent.native.branch())
+            self._tables, self._shapes = parent._tables.copy(), parent._shapes.copy()
+            self._classes, self._definitions = parent._classes, parent._definitions
+        self.parent = parent
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._database._views or name in self._database.views
+    def merge(self, on_conflict: Literal["error", "branch", "parent"] = "error") -> Changes:
+        """Apply what this branch has changed in its tables to the parent, as one step, and drop the branch.
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._database.views)
+        A key that both have changed since the fork, not to the same row, is a `MergeConflictError` that names it: then nothing is applied, and the branch
+        stays. With `on_conflict` the row of the branch or that of the parent wins. Views of the branch are not merged.
+        """
+        with self._feed.lock:
+            with self.parent._feed.writing():
+                step = self.parent.native.merge(self.native, on_conflict)
+                self.parent._feed.publish(step)
+            changes = Changes(step, self.parent._classes)
+            self.close()
+        return changes
 
-    def __len__(self) -> int:
-        return len(self._database.views)
+    def drop(self) -> None:
+        """Forget the branch and all that it changed."""
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Branch of {self.parent!r}" if self._native is None else f"Branch({super().__repr__()})"
 
 
 def _table_shape(native: NativeDatabase, name: str) -> object:
     return native.table_schema(name), native.table_key(name)
-
-
-def _view_shape(native: NativeDatabase, name: str) -> object:
-    return native.view_schema(name), native.view_key(name)
 
 
 def _unknown(what: str, plural: str, name: str, known: Mapping[str, object]) -> str:

@@ -8,6 +8,7 @@ names what was given and what would have been accepted.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ._tailrace import (
     ClosedError,
@@ -18,6 +19,7 @@ from ._tailrace import (
     InternalError,
     IterationLimitError,
     KeyNotFoundError,
+    MergeConflictError,
     NotNullError,
     PlanError,
     SchemaError,
@@ -29,6 +31,9 @@ from ._tailrace import (
     WeightOverflowError,
 )
 
+if TYPE_CHECKING:
+    from .verification import Verification
+
 __all__ = [
     "ClosedError",
     "ColumnError",
@@ -38,6 +43,7 @@ __all__ = [
     "InternalError",
     "IterationLimitError",
     "KeyNotFoundError",
+    "MergeConflictError",
     "MissingColumnError",
     "NotNullError",
     "PlanError",
@@ -49,6 +55,7 @@ __all__ = [
     "UnknownTableError",
     "UnknownViewError",
     "UnsupportedError",
+    "VerificationError",
     "WeightOverflowError",
 ]
 
@@ -63,6 +70,14 @@ class MissingColumnError(ColumnError, AttributeError):
 
 class UnsupportedError(Error, NotImplementedError):
     """Something that this version does not offer."""
+
+
+class VerificationError(Error, AssertionError):
+    """A view is not what its query gives; `verifications` tells where."""
+
+    def __init__(self, verifications: list[Verification]) -> None:
+        super().__init__("\n".join(str(found) for found in verifications))
+        self.verifications = verifications
 
 
 def missing_column(name: str, owner: str, columns: Iterable[str]) -> MissingColumnError:

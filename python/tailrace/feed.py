@@ -1,7 +1,8 @@
 """The feed of a database: who wants to hear of its steps, and what came of them lately.
 
 Promises: a subscription hears of every step once and in order, or is told to begin anew with a snapshot; a step is heard of by all
-subscriptions together; hearing costs the writer an append, whatever the listener does with it.
+subscriptions together; hearing costs the writer an append, whatever the listener does with it; who listens to a view that a step did not
+change costs the step nothing.
 
 Why it holds: steps and snapshots go through one lock, so that a snapshot stands between two steps. Nobody waits while holding it.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,9 @@ class Feed:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self._subscriptions: list[Subscription[Any]] = []
+        # By the number of the view; None for those that listen to all.
+        self._listeners: dict[int | None, list[Subscription[Any]]] = {}
+        self._blocking: list[Subscription[Any]] = []
         self._kept: deque[Step] = deque(maxlen=_KEPT_STEPS)
         self._recording = False
         self._version = 0
@@ -36,7 +39,7 @@ class Feed:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Around a step and its publication. Slow listeners that block the writer do so before the step, not in it."""
-        for subscription in tuple(self._subscriptions):
+        for subscription in tuple(self._blocking):
             subscription.wait_for_room()
         with self.lock:
             yield
@@ -50,7 +53,7 @@ class Feed:
         else:
             self._kept.append(step)
             self._version = step.version
-            for subscription in tuple(self._subscriptions):
+            for subscription in self._concerned(step):
                 subscription.offer(step)
 
     def skip_to(self, version: int) -> None:
@@ -58,14 +61,16 @@ class Feed:
         if self._recording and version != self._version:
             self._kept.clear()
             self._version = version
-            for subscription in tuple(self._subscriptions):
+            for subscription in self._all():
                 subscription.begin_anew()
 
     def join(self, subscription: Subscription[Any], version: int, since: int | None) -> None:
         """Add a listener that knows what was there at `since`; the lock is held. One that knows too little begins with a snapshot."""
         if not self._recording:
             self._recording, self._version = True, version
-        self._subscriptions.append(subscription)
+        self._listeners.setdefault(subscription.view, []).append(subscription)
+        if subscription.blocks:
+            self._blocking.append(subscription)
         since = version if since == NOW else since
         if since is None or since > version or not self._reaches(since):
             subscription.begin_anew()
@@ -77,13 +82,36 @@ class Feed:
     def leave(self, subscription: Subscription[Any]) -> None:
         """Remove a listener."""
         with self.lock:
-            if subscription in self._subscriptions:
-                self._subscriptions.remove(subscription)
+            listeners = self._listeners.get(subscription.view, [])
+            if subscription in listeners:
+                listeners.remove(subscription)
+            if not listeners:
+                self._listeners.pop(subscription.view, None)
+            if subscription in self._blocking:
+                self._blocking.remove(subscription)
+
+    def dropped(self, views: Collection[int]) -> None:
+        """Views are gone: who listens to one gets what is left and ends."""
+        for view in views:
+            for subscription in tuple(self._listeners.get(view, ())):
+                subscription.close()
 
     def close(self) -> None:
         """The database is closed: listeners get what is left and end."""
-        for subscription in tuple(self._subscriptions):
+        for subscription in self._all():
             subscription.close()
+
+    def _all(self) -> list[Subscription[Any]]:
+        return [subscription for listeners in tuple(self._listeners.values()) for subscription in listeners]
+
+    def _concerned(self, step: Step) -> list[Subscription[Any]]:
+        """Who listens to all views, or to one that the step changed."""
+        listeners = self._listeners
+        concerned = list(listeners.get(None, ()))
+        if len(listeners) > (None in listeners):
+            for name in step.views:
+                concerned.extend(listeners.get(step.view_id(name), ()))
+        return concerned
 
     def _reaches(self, since: int) -> bool:
         return since == self._version or (bool(self._kept) and self._kept[0].version <= since + 1)

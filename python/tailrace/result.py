@@ -28,17 +28,17 @@ class Result:
     [(1, 'x')]
     """
 
-    def __init__(self, outcomes: Sequence[Outcome], views: Mapping[str, type[Row]]) -> None:
+    def __init__(self, outcomes: Sequence[Outcome], classes: Mapping[int, type[Row]]) -> None:
         self._rows = next((rows for rows, _, _ in reversed(outcomes) if rows is not None), None)
         self._steps = [step for _, step, _ in outcomes if step is not None]
-        self._views = views
+        self._classes = classes
         self.statements = len(outcomes)
         self._cursor: Iterator[tuple[Any, ...]] | None = None
 
     @property
     def changes(self) -> list[Changes]:
         """What each INSERT, UPDATE or DELETE changed in the views, in order."""
-        return [Changes(step, self._views) for _, step in self._steps]
+        return [Changes(step, self._classes) for _, step in self._steps]
 
     @property
     def rowcount(self) -> int:

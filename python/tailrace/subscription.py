@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from .errors import ClosedError, UnsupportedError
+from .errors import ClosedError, UnknownViewError, UnsupportedError
 from .feed import NOW, Feed
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ class Source(Generic[C]):
         change: Callable[[Step], C | None],
         together: Callable[[C, C], C],
         version: Callable[[], int],
+        view: int | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.change = change
         self.together = together
         self.version = version
+        self.view = view
+        """The number of the one view that it is about."""
 
 
 class Subscription(Generic[C]):
@@ -69,6 +72,16 @@ class Subscription(Generic[C]):
         self.error: BaseException | None = None
         with feed.lock:
             feed.join(self, source.version(), since)
+
+    @property
+    def view(self) -> int | None:
+        """The number of the view that it is about; None for all."""
+        return self._source.view
+
+    @property
+    def blocks(self) -> bool:
+        """Whether a writer must wait for this consumer."""
+        return self._slow == "block"
 
     def take(self, timeout: float | None = None) -> C | None:
         """The next change; None if `timeout` seconds pass without one, or if the subscription has ended."""
@@ -121,7 +134,7 @@ class Subscription(Generic[C]):
 
     def wait_for_room(self) -> None:
         """For a writer that must not outrun this consumer; the consumer's own thread is never made to wait for itself."""
-        if self._slow != "block" or threading.current_thread() is self._thread:
+        if not self.blocks or threading.current_thread() is self._thread:
             return
         with self._ready:
             self._ready.wait_for(lambda: len(self._pending) < self._buffer or self._closed)
@@ -187,7 +200,7 @@ class Subscription(Generic[C]):
     def _snapshot(self) -> C | None:
         try:
             return self._source.snapshot()
-        except ClosedError:
+        except (ClosedError, UnknownViewError):
             self._closed = True
             return None
 

@@ -47,12 +47,16 @@ class Table(Kept[T], Stream[T]):
     @property
     def schema(self) -> pa.Schema:
         """The columns of the table, as an Arrow schema."""
-        return arrow_schema(self._database.native.table_schema(self.name))
+        return arrow_schema(self._database.native.table_schema(self._own_name()))
 
     @property
     def key(self) -> list[str]:
         """The columns of the primary key; none for a bag of rows."""
-        return self._database.native.table_key(self.name)
+        return self._database.native.table_key(self._own_name())
 
     def _read(self, weighted: bool) -> ArrowTable:
-        return self._database.native.snapshot(self.name, weighted)
+        return self._database.native.snapshot(self._own_name(), weighted)
+
+    def _own_name(self) -> str:
+        """Refuse to speak for another table of this name."""
+        return self._database._table(self).name

@@ -138,7 +138,7 @@ impl Circuit {
         self.scope.running = Some(Moment::at_step(step));
     }
 
-    fn usable(&self) -> Result<(), CircuitError> {
+    pub(crate) fn usable(&self) -> Result<(), CircuitError> {
         let broken = self.scope.current.get().unwrap_or(NodeId(0));
         if self.poisoned { Err(self.scope.blame(broken, OperatorError::Poisoned)) } else { Ok(()) }
     }

@@ -1,7 +1,8 @@
 //! Whole contents: what a stream has sent up to now, added up; and filling new nodes with it.
 //!
 //! **Computes** `I(s)` for a stream `s` without keeping it: the nodes below `s` are copied with empty state and evaluated once,
-//! from the contents of the sources. A node that has its content at hand (a trace) gives it and spares what lies below.
+//! from the contents of the sources. A node that has its content at hand (a trace), or a reader that keeps all of it (an index of whole rows), gives it and
+//! spares what lies below. Behind a router the one output that is asked for is picked out of what the router reads.
 //!
 //! **Why it works.** For every operator `D(op(I(x)))` at the first step is `op(x)`, so one evaluation of a fresh copy on
 //! the contents of its inputs gives the content of its output. Operators for which this fails say so
@@ -43,14 +44,18 @@ impl Circuit {
     /// the watched ones among them. Names all nodes that were added on top of streams with content.
     pub fn fill(&mut self, nodes: &[NodeId]) -> Result<StepOutput, CircuitError> {
         let fresh: BTreeSet<NodeId> = nodes.iter().copied().collect();
-        self.transact(self.current_step(), |scope, ctx| {
+        let output = self.transact(self.current_step(), |scope, ctx| {
             scope.place_contents(&fresh, ctx)?;
             let mut watch = Instant::now();
-            for id in fresh {
-                scope.evaluate(id, ctx, &mut watch)?;
+            for id in &fresh {
+                scope.evaluate(*id, ctx, &mut watch)?;
             }
             scope.feed_back()
-        })
+        })?;
+        for id in fresh {
+            self.scope.node_mut(id).into_iter().for_each(|node| node.complete = true);
+        }
+        Ok(output)
     }
 }
 
@@ -90,13 +95,14 @@ impl Scope {
             let node =
                 self.node(id).ok_or_else(|| self.blame(id, OperatorError::Missing { what: "stream" }))?;
             self.current.set(Some(id));
-            match at_hand(node).map_err(|error| self.blame(id, error))? {
+            match self.at_hand(node).map_err(|error| self.blame(id, error))? {
                 Some(content) => {
                     memo.contents.insert(id, content);
                 }
                 None => {
                     memo.pending.insert(id);
-                    visits.extend(node.inputs.iter().map(|input| input.node()));
+                    let read = self.router_of(node).map_or(&node.inputs, |(router, _)| &router.inputs);
+                    visits.extend(read.iter().map(|input| input.node()));
                 }
             }
         }
@@ -106,6 +112,10 @@ impl Scope {
     fn evaluate_copy(&self, id: NodeId, memo: &mut Memo, ctx: &Context<'_>) -> Result<Value, OperatorError> {
         ctx.check()?;
         let node = self.node(id).ok_or(OperatorError::Missing { what: "node" })?;
+        if let Some((Node { operation: Operation::Router(router), inputs, .. }, output)) = self.router_of(node) {
+            let rows = memo.read(inputs[0].node())?;
+            return Ok(router.rows_of(output, rows.as_changes()?)?.into());
+        }
         let mut copy = node.operation.fresh().ok_or(OperatorError::NoIntegral)?;
         copy.operator_mut().clock_start(ctx.moment);
         let fetch = |place: usize| memo.read(node.inputs[place].node()).map(Input::Owned);
@@ -115,18 +125,65 @@ impl Scope {
 
     /// Puts the contents of what the `fresh` nodes read from others where they will look for it.
     fn place_contents(&mut self, fresh: &BTreeSet<NodeId>, ctx: &Context<'_>) -> Result<(), CircuitError> {
-        let inputs = fresh.iter().filter_map(|id| self.node(*id)).flat_map(|node| &node.inputs);
-        let read: BTreeSet<NodeId> =
-            inputs.map(|input| input.node()).filter(|id| !fresh.contains(id)).collect();
-        let read: Vec<NodeId> = read.into_iter().collect();
-        let contents = self.integrals(&read, ctx)?;
-        for (id, content) in read.into_iter().zip(contents) {
+        let mut asked: BTreeSet<NodeId> = BTreeSet::new();
+        for node in fresh.iter().filter_map(|id| self.node(*id)) {
+            let known = node.inputs.iter().map(|input| input.node()).filter(|id| !fresh.contains(id));
+            let routed = self.router_of(node).is_some();
+            asked.extend(known.map(|read| if routed { node.id } else { read }));
+        }
+        let asked: Vec<NodeId> = asked.into_iter().collect();
+        let contents = self.integrals(&asked, ctx)?;
+        for (id, content) in asked.into_iter().zip(contents) {
+            self.place(id, content, fresh.contains(&id));
+        }
+        Ok(())
+    }
+
+    /// Puts a content down as the value of a node; that of one output, with the other outputs of its router.
+    fn place(&mut self, id: NodeId, content: Value, is_output: bool) {
+        let routed = self.node(id).filter(|_| is_output).and_then(|node| {
+            self.router_of(node).map(|(router, output)| (router.id, output))
+        });
+        let Some((router, output)) = routed else {
             if let Some(node) = self.node_mut(id) {
                 node.value = Some(content);
                 self.filled.push(id);
             }
+            return;
+        };
+        let (Ok(rows), Some(node)) = (content.into_changes(), self.node_mut(router)) else { return };
+        match &mut node.value {
+            Some(Value::Routed(parts)) => parts.push((output, rows)),
+            value => {
+                *value = Some(Value::Routed(vec![(output, rows)]));
+                self.filled.push(router);
+            }
         }
-        Ok(())
+    }
+
+    /// The router that a node selects an output of, and the output's number.
+    fn router_of(&self, node: &Node) -> Option<(&Node, u32)> {
+        let Operation::Select(select) = &node.operation else { return None };
+        let router = self.node(node.inputs.first()?.node())?;
+        matches!(router.operation, Operation::Router(_)).then_some((router, select.index as u32))
+    }
+
+    /// The content of a node if it need not be computed from its inputs: the node has it, or a reader that keeps all of it.
+    fn at_hand(&self, node: &Node) -> Result<Option<Value>, OperatorError> {
+        let own = match &node.operation {
+            Operation::Source(source) => return source.contents().map(Some),
+            operation => operation.operator().integral(),
+        };
+        if matches!(own, Ok(Some(_))) {
+            return own;
+        }
+        let complete = node.readers.iter().filter_map(|id| self.node(*id)).filter(|reader| reader.complete);
+        for reader in complete.filter(|reader| reader.inputs.len() == 1) {
+            if let Some(content) = reader.operation.operator().input_integral(&node.schema)? {
+                return Ok(Some(content));
+            }
+        }
+        own
     }
 }
 
@@ -141,13 +198,5 @@ impl Memo {
         } else {
             self.contents.get(&id).cloned().ok_or(missing)
         }
-    }
-}
-
-/// The content of a node if it need not be computed from its inputs.
-fn at_hand(node: &Node) -> Result<Option<Value>, OperatorError> {
-    match &node.operation {
-        Operation::Source(source) => source.contents().map(Some),
-        operation => operation.operator().integral(),
     }
 }

@@ -16,6 +16,7 @@ mod clock;
 pub mod context;
 pub mod error;
 mod feedback;
+mod fork;
 pub mod graph;
 mod import;
 pub mod integral;
@@ -42,8 +43,8 @@ pub use metrics::Metrics;
 pub use nested::Subcircuit;
 pub use node::{NodeId, StreamId};
 pub use operator::{
-    BinaryOperator, NaryOperator, Operator, SinkOperator, SourceOperator, StateSize, TernaryOperator,
-    UnaryOperator,
+    BinaryOperator, NaryOperator, Operator, RouterOperator, SinkOperator, SourceOperator, StateSize,
+    TernaryOperator, UnaryOperator,
 };
 pub use output::StepOutput;
 pub use scope::Scope;

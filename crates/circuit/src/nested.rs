@@ -232,8 +232,10 @@ impl Operator for Subcircuit {
     }
 
     fn restore(&mut self, snapshots: Vec<Snapshot>) -> Result<(), OperatorError> {
+        // A scope that has run and keeps nothing runs once more on nothing, which changes nothing.
+        let filled = snapshots.iter().any(|snapshot| !snapshot.is_empty());
         self.scope.restore_in_order(snapshots)?;
-        (self.filled, self.filling) = (true, true);
+        (self.filled, self.filling) = (filled, filled);
         Ok(())
     }
 

@@ -60,6 +60,8 @@ pub(crate) struct Node {
     pub(crate) inputs: Vec<StreamId>,
     /// Nodes that read this one, ascending; one that reads it twice is listed twice.
     pub(crate) readers: Vec<NodeId>,
+    /// Behind a router: its outputs, ascending, each with the node that selects it.
+    pub(crate) routes: Vec<(u32, NodeId)>,
     /// Readers outside the schedule: watchers of outputs and feedback variables.
     pub(crate) holds: u32,
     /// Whether the output is collected after each step; counts how often that was asked for.
@@ -73,6 +75,8 @@ pub(crate) struct Node {
     pub(crate) touched: bool,
     /// On the list of nodes that run at the next step without input.
     pub(crate) waking: bool,
+    /// Evaluated on the whole contents of what it reads, so that what it keeps is the sum of the past.
+    pub(crate) complete: bool,
     pub(crate) metrics: Metrics,
 }
 
@@ -84,6 +88,7 @@ impl Node {
             operation,
             inputs,
             readers: Vec::new(),
+            routes: Vec::new(),
             holds: 0,
             watched: 0,
             schema,
@@ -91,6 +96,7 @@ impl Node {
             empty,
             touched: false,
             waking: false,
+            complete: false,
             metrics: Metrics::default(),
         }
     }
@@ -99,8 +105,18 @@ impl Node {
     pub(crate) fn fresh(&self) -> Option<Self> {
         let mut node = Node::new(self.id, self.operation.fresh()?, self.inputs.clone(), self.schema.clone());
         node.readers.clone_from(&self.readers);
+        node.routes.clone_from(&self.routes);
         node.holds = self.holds;
         Some(node)
+    }
+
+    /// Takes a reader off the list, and closes its output if this is a router.
+    pub(crate) fn forget_reader(&mut self, gone: NodeId) {
+        self.readers.retain(|reader| *reader != gone);
+        if let Operation::Router(router) = &mut self.operation {
+            self.routes.iter().filter(|(_, reader)| *reader == gone).for_each(|(output, _)| router.close(*output));
+            self.routes.retain(|(_, reader)| *reader != gone);
+        }
     }
 
     /// Whether anybody reads the output.

@@ -11,7 +11,8 @@ use crate::error::OperatorError;
 use crate::feedback::Feedback;
 use crate::import::Import;
 use crate::operator::{
-    BinaryOperator, NaryOperator, Operator, SinkOperator, SourceOperator, TernaryOperator, UnaryOperator,
+    BinaryOperator, NaryOperator, Operator, RouterOperator, SinkOperator, SourceOperator, TernaryOperator,
+    UnaryOperator,
 };
 use crate::select::Select;
 use crate::value::{Input, Value};
@@ -23,6 +24,7 @@ pub(crate) enum Operation {
     Binary(Box<dyn BinaryOperator>),
     Ternary(Box<dyn TernaryOperator>),
     Nary(Box<dyn NaryOperator>),
+    Router(Box<dyn RouterOperator>),
     Sink(Box<dyn SinkOperator>),
     Import(Import),
     Feedback(Feedback),
@@ -43,10 +45,11 @@ impl Operation {
             Operation::Binary(op) => op.eval(fetch(0)?, fetch(1)?, ctx),
             Operation::Ternary(op) => op.eval(fetch(0)?, fetch(1)?, fetch(2)?, ctx),
             Operation::Nary(op) => op.eval((0..count).map(fetch).collect::<Result<_, _>>()?, ctx),
+            Operation::Router(op) => op.eval(fetch(0)?, ctx).map(Value::Routed),
             Operation::Sink(op) => return op.eval(fetch(0)?, ctx).map(|()| None),
             Operation::Import(import) => return Ok(import.send()),
             Operation::Feedback(feedback) => return Ok(feedback.send()),
-            Operation::Select(select) => select.eval(fetch(0)?),
+            Operation::Select(select) => return select.eval(fetch(0)?),
         }
         .map(Some)
     }
@@ -59,6 +62,7 @@ impl Operation {
             Operation::Binary(op) => &**op,
             Operation::Ternary(op) => &**op,
             Operation::Nary(op) => &**op,
+            Operation::Router(op) => &**op,
             Operation::Sink(op) => &**op,
             Operation::Import(op) => op,
             Operation::Feedback(op) => op,
@@ -74,6 +78,7 @@ impl Operation {
             Operation::Binary(op) => &mut **op,
             Operation::Ternary(op) => &mut **op,
             Operation::Nary(op) => &mut **op,
+            Operation::Router(op) => &mut **op,
             Operation::Sink(op) => &mut **op,
             Operation::Import(op) => op,
             Operation::Feedback(op) => op,
@@ -89,6 +94,7 @@ impl Operation {
             Operation::Binary(op) => Operation::Binary(op.fresh()),
             Operation::Ternary(op) => Operation::Ternary(op.fresh()),
             Operation::Nary(op) => Operation::Nary(op.fresh()),
+            Operation::Router(op) => Operation::Router(op.fresh()),
             Operation::Import(import) => Operation::Import(import.fresh()),
             Operation::Feedback(_) => Operation::Feedback(Feedback::default()),
             Operation::Select(select) => Operation::Select(*select),

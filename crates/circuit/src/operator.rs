@@ -24,6 +24,8 @@
 
 use std::ops::AddAssign;
 
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
 use tailrace_algebra::Iteration;
 use tailrace_trace::{ChangeBatch, Snapshot};
 
@@ -98,6 +100,13 @@ pub trait Operator: Send {
         Ok(None)
     }
 
+    /// The whole content of the only input from the operator's own state, if it keeps all of it: who wants to know what the input holds is spared what
+    /// lies below. `schema` is that of the input.
+    fn input_integral(&self, schema: &SchemaRef) -> Result<Option<Value>, OperatorError> {
+        let _ = schema;
+        Ok(None)
+    }
+
     /// The step succeeded everywhere: what was staged becomes the state. A good moment to spend merge fuel.
     fn commit(&mut self) {}
 
@@ -138,6 +147,9 @@ pub trait SourceOperator: Operator {
 
     /// All rows the source has sent up to the last commit, added up.
     fn contents(&self) -> Result<Value, OperatorError>;
+
+    /// The same source with empty state.
+    fn fresh(&self) -> Box<dyn SourceOperator>;
 }
 
 /// An operator with one input.
@@ -180,6 +192,25 @@ pub trait NaryOperator: Operator {
 
     /// The same operator with empty state.
     fn fresh(&self) -> Box<dyn NaryOperator>;
+}
+
+/// An operator with one input and any number of outputs, of which a change concerns few. Outputs come and go between steps; each has a number, which is
+/// never used twice. It keeps no rows.
+pub trait RouterOperator: Operator {
+    /// Opens an output for the rows that have one of these keys.
+    fn open(&mut self, keys: &ArrayRef) -> Result<u32, OperatorError>;
+
+    /// Closes an output.
+    fn close(&mut self, output: u32);
+
+    /// The rows of each output that has any, by number, ascending.
+    fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Vec<(u32, ChangeBatch)>, OperatorError>;
+
+    /// The rows of one output alone.
+    fn rows_of(&self, output: u32, rows: &ChangeBatch) -> Result<ChangeBatch, OperatorError>;
+
+    /// The same operator with the same outputs.
+    fn fresh(&self) -> Box<dyn RouterOperator>;
 }
 
 /// An operator without output: it hands changes to the outside.

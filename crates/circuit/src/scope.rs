@@ -9,14 +9,15 @@
 
 use std::cell::Cell;
 
+use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 
 use crate::context::Moment;
-use crate::error::GraphError;
+use crate::error::{GraphError, OperatorError};
 use crate::feedback::Feedback;
 use crate::node::{Node, NodeId, StreamId};
 use crate::operation::Operation;
-use crate::operator::{BinaryOperator, NaryOperator, TernaryOperator, UnaryOperator};
+use crate::operator::{BinaryOperator, NaryOperator, RouterOperator, TernaryOperator, UnaryOperator};
 use crate::schedule::Frontier;
 use crate::select::Select;
 use crate::value::Value;
@@ -95,6 +96,28 @@ impl Scope {
         self.add(Operation::Select(Select { index }), vec![nested], schema)
     }
 
+    /// Adds an operator with one input and many outputs, which [`Scope::route`] opens.
+    pub fn add_router(
+        &mut self,
+        operator: Box<dyn RouterOperator>,
+        input: StreamId,
+        schema: SchemaRef,
+    ) -> Result<StreamId, GraphError> {
+        self.add(Operation::Router(operator), vec![input], schema)
+    }
+
+    /// The rows behind a router that have one of these keys, as a stream. Removing it closes the output.
+    pub fn route(&mut self, router: StreamId, keys: &ArrayRef) -> Result<StreamId, OperatorError> {
+        let missing = || OperatorError::Missing { what: "router" };
+        let node = self.known_mut(router).map_err(|_| missing())?;
+        let Operation::Router(operator) = &mut node.operation else { return Err(missing()) };
+        let (output, schema) = (operator.open(keys)?, node.schema.clone());
+        let select = Select { index: output as usize };
+        let stream = self.add(Operation::Select(select), vec![router], schema).map_err(|_| missing())?;
+        self.known_mut(router).map_err(|_| missing())?.routes.push((output, stream.node()));
+        Ok(stream)
+    }
+
     /// A variable that shows at each tick what is fed to it at the tick before: `z^-1`. It is empty until it is
     /// [connected](Scope::connect).
     pub fn feedback(&mut self, schema: SchemaRef) -> Result<StreamId, GraphError> {
@@ -134,7 +157,7 @@ impl Scope {
         })?;
         self.nodes[node.index()] = None;
         for input in inputs {
-            self.known_mut(input)?.readers.retain(|reader| *reader != node);
+            self.known_mut(input)?.forget_reader(node);
         }
         Ok(())
     }

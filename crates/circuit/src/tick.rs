@@ -169,9 +169,16 @@ impl Scope {
         Ok(rows_out)
     }
 
+    /// Queues who reads a node; behind a router, those whose output has rows.
     fn queue_readers(&mut self, id: NodeId) {
-        if let Some(node) = &self.nodes[id.index()] {
-            node.readers.iter().for_each(|reader| self.frontier.push(reader.index()));
+        let Some(node) = &self.nodes[id.index()] else { return };
+        let Some(Value::Routed(parts)) = &node.value else {
+            return node.readers.iter().for_each(|reader| self.frontier.push(reader.index()));
+        };
+        for (output, _) in parts {
+            if let Ok(place) = node.routes.binary_search_by_key(output, |(output, _)| *output) {
+                self.frontier.push(node.routes[place].1.index());
+            }
         }
     }
 

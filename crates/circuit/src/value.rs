@@ -22,6 +22,8 @@ pub enum Value {
     Timed(TimedArranged),
     /// One change batch for each output of a nested scope.
     Many(Vec<ChangeBatch>),
+    /// One change batch for each output of a router that has any rows, by its number, ascending.
+    Routed(Vec<(u32, ChangeBatch)>),
 }
 
 /// An input of an operator: borrowed, or owned by the last consumer of the stream.
@@ -41,6 +43,7 @@ impl Value {
             Value::Indexed(arranged) => arranged.delta.len(),
             Value::Timed(arranged) => arranged.delta.len(),
             Value::Many(batches) => batches.iter().map(ChangeBatch::len).sum(),
+            Value::Routed(parts) => parts.iter().map(|(_, batch)| batch.len()).sum(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Value {
             Value::Indexed(_) => "indexed changes",
             Value::Timed(_) => "indexed changes of a nested scope",
             Value::Many(_) => "outputs of a nested scope",
+            Value::Routed(_) => "outputs of a router",
         }
     }
 

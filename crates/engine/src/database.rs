@@ -1,32 +1,39 @@
 //! The database: one circuit, its tables and its views.
 //!
-//! Every call either does all of its work or leaves the database as it was. A view that is made while there is data is filled from the current state. The rows of a
-//! view are kept only after somebody has asked for them: its changes need no copy of it.
+//! Every call either does all of its work or leaves the database as it was. A view that is made while there is data is filled from the current state. What views hold
+//! stands in `contents.rs`, how steps run in `steps.rs`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::{Schema, SchemaRef};
-use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId, Value};
+use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId};
 use tailrace_operators::TableSource;
-use tailrace_sql::{Lowered, Lowering, Plan, PlanKind, ScalarValue};
-use tailrace_trace::{ChangeBatch, IndexedBatch, Snapshot, normal_schema};
+use tailrace_sql::{Lowering, Plan, PlanKind, ScalarValue};
+use tailrace_trace::{Snapshot, normal_schema};
 
+use crate::EngineError;
+use crate::branch::Origin;
 use crate::conform::WEIGHT;
-use crate::fold::Fold;
 use crate::table::{Table, kept_layout};
-use crate::view::View;
-use crate::{EngineError, Operation, StepChanges};
+use crate::view::{View, ViewShapes};
 
 /// Tables and the views over them.
 #[derive(Default)]
 pub struct Database {
-    circuit: Circuit,
-    lowering: Lowering,
+    pub(crate) circuit: Circuit,
+    pub(crate) lowering: Lowering,
     pub(crate) tables: BTreeMap<String, Table>,
     pub(crate) views: BTreeMap<String, View>,
-    version: u64,
+    /// The views that show a stream, so that a step need not look at the others.
+    pub(crate) shown: HashMap<StreamId, Vec<String>>,
+    /// What all views look like; shared with the changes of the steps since the last one was made or dropped.
+    pub(crate) shapes: Arc<ViewShapes>,
+    pub(crate) version: u64,
+    pub(crate) definitions: u64,
+    /// Where a branch began.
+    pub(crate) origin: Option<Origin>,
 }
 
 /// What one operator has done and keeps.
@@ -63,6 +70,11 @@ impl Database {
         self.version
     }
 
+    /// Counts the tables and views that were made or dropped.
+    pub fn definitions(&self) -> u64 {
+        self.definitions
+    }
+
     /// The flag that makes a running step end early.
     pub fn interrupt(&self) -> Interrupt {
         self.circuit.interrupt().clone()
@@ -80,8 +92,9 @@ impl Database {
             let source = TableSource::new(Arc::clone(&layout), order.clone());
             let stream = self.circuit.add_source(Box::new(source), Arc::clone(&schema))?;
             let name = name.to_owned();
-            let defaults = HashMap::new();
-            self.tables.insert(name.clone(), Table { name, schema, key, layout, order, stream, defaults });
+            let (defaults, id) = (HashMap::new(), self.defined());
+            self.tables
+                .insert(name.clone(), Table { id, name, schema, key, layout, order, stream, defaults });
         }
         self.table(name)
     }
@@ -129,6 +142,7 @@ impl Database {
         self.circuit.remove(stream.node())?;
         self.lowering.forget(&[stream.node()]);
         self.tables.remove(name);
+        self.defined();
         Ok(())
     }
 
@@ -139,8 +153,7 @@ impl Database {
             return Err(EngineError::Exists { name: name.to_owned(), kind, detail: String::new() });
         }
         check_names("view", name, plan.schema())?;
-        let tables: HashMap<String, StreamId> =
-            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
+        let tables = self.table_streams();
         let lowered = self.lowering.lower(&mut self.circuit, &tables, &plan)?;
         let content = if plan.depends_on_history() {
             Some(self.lowering.materialise(&mut self.circuit, lowered.stream)?)
@@ -160,14 +173,16 @@ impl Database {
                 other => other,
             });
         }
-        self.views.insert(name.to_owned(), View { plan, key, stream, content });
+        let id = self.defined();
+        self.show(name, View { id, plan, key, stream, content, hash: None });
         Ok(())
     }
 
     /// Removes a view and all operators that nobody else uses.
     pub fn drop_view(&mut self, name: &str) -> Result<(), EngineError> {
         self.known_view(name)?;
-        let Some(view) = self.views.remove(name) else { return Ok(()) };
+        let Some(view) = self.hide(name) else { return Ok(()) };
+        self.defined();
         self.circuit.unwatch(view.stream)?;
         if let Some(content) = view.content {
             let shared = self.views.values().any(|other| other.content == Some(content));
@@ -192,6 +207,20 @@ impl Database {
         Ok(Arc::clone(self.known_view(name)?.plan.schema()))
     }
 
+    /// What tells a view from another one that had its name before.
+    pub fn view_id(&self, name: &str) -> Result<u64, EngineError> {
+        Ok(self.known_view(name)?.id)
+    }
+
+    /// Refuses a handle to a view that is gone, also if another one has its name now.
+    pub fn check_view(&self, name: &str, id: u64) -> Result<(), EngineError> {
+        match self.views.get(name) {
+            Some(view) if view.id == id => Ok(()),
+            Some(_) => Err(EngineError::StaleView { name: name.to_owned() }),
+            None => self.known_view(name).map(drop),
+        }
+    }
+
     /// The key columns of a view.
     pub fn view_key(&self, name: &str) -> Result<Vec<String>, EngineError> {
         Ok(self.known_view(name)?.key.clone())
@@ -200,66 +229,6 @@ impl Database {
     /// The tree of a view's operators with the cost of a change.
     pub fn explain(&self, name: &str) -> Result<String, EngineError> {
         Ok(self.known_view(name)?.plan.explain())
-    }
-
-    /// Applies all operations as one atomic step.
-    pub fn apply(&mut self, operations: &[Operation]) -> Result<StepChanges, EngineError> {
-        let inputs = self.fold(operations)?;
-        let mut output = self.circuit.step(inputs).map_err(|error| self.on_the_way(error))?;
-        self.version += 1;
-        let mut changes = Vec::new();
-        for (name, view) in &self.views {
-            if let Some(Value::Changes(batch)) = output.get(view.stream) {
-                changes.push((name.clone(), batch.clone().with_schema(Arc::clone(view.plan.schema()))?));
-            }
-        }
-        output.changes.clear();
-        Ok(StepChanges::new(self.version, changes.into_iter()))
-    }
-
-    /// The rows of a view or table with their weights, consolidated.
-    pub fn snapshot(&mut self, name: &str) -> Result<ChangeBatch, EngineError> {
-        if let Some(table) = self.tables.get(name) {
-            let whole = self.trace_of(table.stream)?.consolidate()?;
-            return Ok(table.changes_of(&whole));
-        }
-        let content = self.content(name)?;
-        let view = self.known_view(name)?;
-        let whole = self.trace_of(content)?.consolidate()?;
-        Ok(in_order_of(&whole, view.plan.schema()))
-    }
-
-    /// The rows of a plan over the current tables. Operators that views keep are read; what is missing is made for this answer, filled and dropped.
-    pub fn evaluate(&mut self, plan: &Plan) -> Result<ChangeBatch, EngineError> {
-        let tables: HashMap<String, StreamId> =
-            self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect();
-        let Lowered { stream, added } = self.lowering.lower(&mut self.circuit, &tables, plan)?;
-        let content = self.content_of(stream, &added);
-        self.discard(&added);
-        match content? {
-            Value::Changes(rows) => Ok(rows.with_schema(Arc::clone(plan.schema()))?),
-            _ => Err(EngineError::Unsupported("the plan does not give rows".into())),
-        }
-    }
-
-    /// The whole content of a stream, of which some nodes are new.
-    fn content_of(&mut self, stream: StreamId, added: &[NodeId]) -> Result<Value, EngineError> {
-        if !added.contains(&stream.node()) {
-            return Ok(self.circuit.evaluate_integral(stream)?);
-        }
-        self.circuit.watch(stream)?;
-        let filled = self.circuit.fill(added);
-        self.circuit.unwatch(stream)?;
-        let empty = || ChangeBatch::empty(Arc::new(Schema::empty()));
-        match filled?.get(stream) {
-            Some(content) => Ok(content.clone()),
-            None => Ok(self
-                .circuit
-                .schema(stream)
-                .map(|schema| ChangeBatch::empty(Arc::clone(schema)))
-                .unwrap_or_else(|_| empty())
-                .into()),
-        }
     }
 
     /// What every operator has done and keeps.
@@ -281,7 +250,7 @@ impl Database {
     }
 
     /// The error with the views that read the node which failed.
-    fn on_the_way(&self, source: CircuitError) -> EngineError {
+    pub(crate) fn on_the_way(&self, source: CircuitError) -> EngineError {
         let (mut reached, mut pending) = (BTreeSet::new(), vec![source.node]);
         while let Some(node) = pending.pop() {
             if reached.insert(node) {
@@ -294,49 +263,39 @@ impl Database {
         if views.is_empty() { source.into() } else { EngineError::StepOf { views, source } }
     }
 
-    /// The change of every touched table.
-    fn fold(&self, operations: &[Operation]) -> Result<Vec<(StreamId, ChangeBatch)>, EngineError> {
-        let mut folds: Vec<(&Table, Fold<'_>)> = Vec::new();
-        for operation in operations {
-            let table = self.known_table(&operation.table)?;
-            let place = match folds.iter().position(|(known, _)| std::ptr::eq(*known, table)) {
-                Some(place) => place,
-                None => {
-                    folds.push((table, Fold::new(table, self.trace_of(table.stream)?)));
-                    folds.len() - 1
-                }
-            };
-            folds[place].1.apply(operation)?;
-        }
-        let mut inputs = Vec::with_capacity(folds.len());
-        for (table, fold) in folds {
-            if let Some(change) = fold.finish()? {
-                inputs.push((table.stream, table.changes_of(&change)));
-            }
-        }
-        Ok(inputs)
+    /// Counts a definition and gives its number, which is also its identity.
+    fn defined(&mut self) -> u64 {
+        self.definitions += 1;
+        self.definitions
     }
 
-    /// The index of a view's rows, made and filled if it is asked for the first time.
-    fn content(&mut self, name: &str) -> Result<StreamId, EngineError> {
-        let view = self.known_view(name)?;
-        if let Some(content) = view.content {
-            return Ok(content);
+    /// Adds a view under a name.
+    pub(crate) fn show(&mut self, name: &str, view: View) {
+        self.shown.entry(view.stream).or_default().push(name.to_owned());
+        Arc::make_mut(&mut self.shapes).insert(name.to_owned(), view.shape());
+        self.views.insert(name.to_owned(), view);
+    }
+
+    /// Takes a view off its name.
+    pub(crate) fn hide(&mut self, name: &str) -> Option<View> {
+        let view = self.views.remove(name)?;
+        Arc::make_mut(&mut self.shapes).remove(name);
+        if let Some(names) = self.shown.get_mut(&view.stream) {
+            names.retain(|shown| shown != name);
+            if names.is_empty() {
+                self.shown.remove(&view.stream);
+            }
         }
-        let rows = view.stream;
-        let Lowered { stream, added } = self.lowering.materialise(&mut self.circuit, rows)?;
-        if let Err(error) = self.fill(&added, Some(stream)) {
-            self.discard(&added);
-            return Err(error);
-        }
-        if let Some(view) = self.views.get_mut(name) {
-            view.content = Some(stream);
-        }
-        Ok(stream)
+        Some(view)
+    }
+
+    /// The stream of each table.
+    pub(crate) fn table_streams(&self) -> HashMap<String, StreamId> {
+        self.tables.iter().map(|(name, table)| (name.clone(), table.stream)).collect()
     }
 
     /// Fills new nodes and holds the index of a view's rows.
-    fn fill(&mut self, added: &[NodeId], content: Option<StreamId>) -> Result<(), EngineError> {
+    pub(crate) fn fill(&mut self, added: &[NodeId], content: Option<StreamId>) -> Result<(), EngineError> {
         if !added.is_empty() {
             self.circuit.fill(added)?;
         }
@@ -347,7 +306,7 @@ impl Database {
     }
 
     /// Removes nodes that nobody reads, with all that only they read.
-    fn discard(&mut self, nodes: &[NodeId]) {
+    pub(crate) fn discard(&mut self, nodes: &[NodeId]) {
         for node in nodes.iter().rev() {
             let removed = self.circuit.prune(*node);
             self.lowering.forget(&removed);
@@ -355,7 +314,7 @@ impl Database {
     }
 
     /// The trace that the node behind a stream keeps.
-    fn trace_of(&self, stream: StreamId) -> Result<Snapshot, EngineError> {
+    pub(crate) fn trace_of(&self, stream: StreamId) -> Result<Snapshot, EngineError> {
         let kept = self.circuit.view(stream.node()).and_then(|node| node.snapshots().into_iter().next());
         kept.ok_or(EngineError::Graph(GraphError::UnknownStream { stream }))
     }
@@ -366,7 +325,7 @@ impl Database {
             .ok_or_else(|| EngineError::UnknownTable { name: name.to_owned(), choices: self.tables() })
     }
 
-    fn known_view(&self, name: &str) -> Result<&View, EngineError> {
+    pub(crate) fn known_view(&self, name: &str) -> Result<&View, EngineError> {
         self.views
             .get(name)
             .ok_or_else(|| EngineError::UnknownView { name: name.to_owned(), choices: self.views() })
@@ -408,14 +367,6 @@ fn key_position(table: &str, schema: &SchemaRef, column: &str) -> Result<usize, 
 fn reads(plan: &Plan, table: &str) -> bool {
     matches!(plan.kind(), PlanKind::Table(name) if name == table)
         || plan.inputs().iter().any(|input| reads(input, table))
-}
-
-/// The rows of an index with their columns in the order of `schema`. The index holds all columns, cheap ones first.
-fn in_order_of(batch: &IndexedBatch, schema: &SchemaRef) -> ChangeBatch {
-    let order = tailrace_sql::row_index_order(schema);
-    let mut places = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(place, column)| places[*column] = place);
-    batch.to_changes().project(&places, Arc::clone(schema))
 }
 
 fn metrics_of(node: &tailrace_circuit::NodeView<'_>) -> OperatorMetrics {

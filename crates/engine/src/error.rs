@@ -24,6 +24,44 @@ pub enum EngineError {
         /// What there is.
         choices: Vec<String>,
     },
+    /// A handle to a view whose name another one has now.
+    #[error("view '{name}' is another one by now: the one of this handle was dropped. Get it again with db.view(...)")]
+    StaleView {
+        /// The view.
+        name: String,
+    },
+    /// A view that cannot be computed from the tables alone.
+    #[error("view '{view}' depends on when changes came (integrate, differentiate, delay), so it cannot be computed anew and compared")]
+    NotVerifiable {
+        /// The view.
+        view: String,
+    },
+    /// A merge that both sides' changes forbid.
+    #[error(
+        "table '{table}': key {key} was changed in the branch and in its parent since the fork{}; nothing was merged. on_conflict='branch' or 'parent' lets one side win",
+        others(*keys)
+    )]
+    MergeConflict {
+        /// The table.
+        table: String,
+        /// The first key, or row of a table without a key.
+        key: String,
+        /// How many there are.
+        keys: usize,
+    },
+    /// A merge that would take away rows that are not there any more.
+    #[error(
+        "table '{table}': the branch has deleted row {row} more often than its parent still has it{}; nothing was merged",
+        others(*rows)
+    )]
+    MergeLack {
+        /// The table.
+        table: String,
+        /// The first such row.
+        row: String,
+        /// How many there are.
+        rows: usize,
+    },
     /// A name that is taken.
     #[error("'{name}' exists already as a {kind}{}", if detail.is_empty() { String::new() } else { format!(": {detail}") })]
     Exists {
@@ -197,6 +235,10 @@ pub enum EngineError {
 
 fn list(choices: &[String]) -> String {
     if choices.is_empty() { "none".to_owned() } else { choices.join(", ") }
+}
+
+fn others(keys: usize) -> String {
+    if keys > 1 { format!(", and so were {} others", keys - 1) } else { String::new() }
 }
 
 fn at(row: Option<usize>) -> String {

@@ -5,22 +5,29 @@
 //! knows no Python.
 
 mod answer;
+mod branch;
 mod catalog;
 mod conform;
+mod contents;
 mod database;
 mod error;
 mod fold;
 mod operation;
 mod statement;
 mod step;
+mod steps;
 mod table;
+mod verify;
 mod view;
 
+pub use branch::{BranchChanges, OnConflict};
 pub use database::{Database, OperatorMetrics};
 pub use error::EngineError;
 pub use operation::{Operation, OperationKind};
 pub use statement::StatementOutcome;
 pub use step::StepChanges;
+pub use verify::Verification;
+pub use view::{ViewShape, ViewShapes};
 pub use tailrace_circuit::{CircuitError, Interrupt, OperatorError};
 pub use tailrace_sql as sql;
 pub use tailrace_trace as trace;

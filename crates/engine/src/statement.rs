@@ -141,8 +141,8 @@ impl Database {
         let pending = format!("{name} (new)");
         self.create_view(&pending, plan, Vec::new())?;
         self.drop_view(name)?;
-        if let Some(view) = self.views.remove(&pending) {
-            self.views.insert(name.to_owned(), view);
+        if let Some(view) = self.hide(&pending) {
+            self.show(name, view);
         }
         Ok(())
     }

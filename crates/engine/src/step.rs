@@ -1,15 +1,18 @@
 //! What one step changed.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use arrow_schema::SchemaRef;
 use tailrace_trace::{ChangeBatch, TraceError};
+
+use crate::view::{ViewShape, ViewShapes};
 
 /// The changes of all views in one atomic step.
 pub struct StepChanges {
     version: u64,
     views: BTreeMap<String, Change>,
+    /// What all views looked like at the step.
+    shapes: Arc<ViewShapes>,
 }
 
 /// The change of one view; it is consolidated when somebody looks, so that nobody pays for a change that nobody reads.
@@ -19,9 +22,9 @@ struct Change {
 }
 
 impl StepChanges {
-    pub(crate) fn new(version: u64, views: impl Iterator<Item = (String, ChangeBatch)>) -> Self {
+    pub(crate) fn new(version: u64, shapes: Arc<ViewShapes>, views: Vec<(String, ChangeBatch)>) -> Self {
         let change = |(name, raw)| (name, Change { raw, consolidated: OnceLock::new() });
-        Self { version, views: views.map(change).collect() }
+        Self { version, views: views.into_iter().map(change).collect(), shapes }
     }
 
     /// The version of the database after the step.
@@ -45,9 +48,14 @@ impl StepChanges {
         self.views.get(view).map(Change::get).transpose()
     }
 
-    /// The schema of a touched view.
-    pub fn schema(&self, view: &str) -> Option<&SchemaRef> {
-        self.views.get(view).map(|change| change.raw.schema())
+    /// What a view looked like at the step, changed or not.
+    pub fn shape(&self, view: &str) -> Option<&ViewShape> {
+        self.shapes.get(view)
+    }
+
+    /// The views that there were at the step.
+    pub fn views(&self) -> impl Iterator<Item = &str> {
+        self.shapes.keys().map(String::as_str)
     }
 }
 

@@ -13,7 +13,10 @@ use tailrace_trace::{ChangeBatch, IndexedBatch, Layout, TraceError};
 use crate::EngineError;
 
 /// A table of the database.
+#[derive(Clone)]
 pub(crate) struct Table {
+    /// Tells it from another table that had its name before.
+    pub(crate) id: u64,
     pub(crate) name: String,
     /// Columns in the declared order, in normal form.
     pub(crate) schema: SchemaRef,

@@ -19,6 +19,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use tailrace_circuit::{Context, Input, Operator, OperatorError, StateSize, UnaryOperator, Value};
 use tailrace_trace::{Arranged, IndexedBatch, Layout, Snapshot, Spine};
 
@@ -63,6 +64,15 @@ impl Operator for Arrange {
     fn integral(&self) -> Result<Option<Value>, OperatorError> {
         let delta = self.spine.snapshot().consolidate()?;
         Ok(Some(Arranged { delta, before: Snapshot::empty(self.layout()) }.into()))
+    }
+
+    /// Whole rows are kept if no column of the input is missing.
+    fn input_integral(&self, schema: &SchemaRef) -> Result<Option<Value>, OperatorError> {
+        let mut places = vec![None; schema.fields().len()];
+        self.columns.iter().enumerate().for_each(|(place, column)| places[*column] = Some(place));
+        let Some(places) = places.into_iter().collect::<Option<Vec<usize>>>() else { return Ok(None) };
+        let rows = self.spine.snapshot().to_changes()?;
+        Ok(Some(rows.project(&places, Arc::clone(schema)).into()))
     }
 
     fn commit(&mut self) {

@@ -61,4 +61,8 @@ impl SourceOperator for Source {
     fn contents(&self) -> Result<Value, OperatorError> {
         Err(OperatorError::NoIntegral)
     }
+
+    fn fresh(&self) -> Box<dyn SourceOperator> {
+        Box::new(Self::new(Arc::clone(&self.schema)))
+    }
 }

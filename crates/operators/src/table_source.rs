@@ -99,4 +99,8 @@ impl SourceOperator for TableSource {
         let rows = self.spine.snapshot().to_changes()?;
         Ok(rows.project(&self.places, Arc::clone(&self.schema)).into())
     }
+
+    fn fresh(&self) -> Box<dyn SourceOperator> {
+        Box::new(Self::new(Arc::clone(self.spine.layout()), self.columns.clone()))
+    }
 }

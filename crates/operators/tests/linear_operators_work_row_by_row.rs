@@ -6,13 +6,14 @@ mod wiring;
 
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_expr::Operator;
 use datafusion_physical_expr::expressions::lit;
 use oracle::{BuildError, Cell, Oracle, Row, Table, flag, float, int, list, text};
 use tailrace_algebra::ZSet;
 use tailrace_circuit::{Circuit, StreamId};
-use tailrace_operators::{Filter, FilterMap, Map, Minus, Negate, Plus, Scalar, Sum, Unnest};
+use tailrace_operators::{Dispatch, Filter, FilterMap, Map, Minus, Negate, Plus, Scalar, Sum, Unnest};
 use wiring::{column, compare, predicate};
 
 fn people() -> Table {
@@ -164,5 +165,53 @@ fn oracle_sum_takes_one_stream_several_times() {
             Ok(circuit.add_nary(Box::new(Sum::new(schema.clone())), &streams, schema)?)
         },
         |contents| contents[0].scale(2).plus(&contents[1]),
+    );
+}
+
+/// `columns[index]` as one of `values`, behind a dispatch that serves another output too.
+fn routed(
+    circuit: &mut Circuit,
+    input: StreamId,
+    index: usize,
+    values: [ArrayRef; 2],
+) -> Result<StreamId, BuildError> {
+    let schema = schema_of(circuit, input)?;
+    let dispatch = Dispatch::new(Scalar::column(index, &schema))?;
+    let router = circuit.add_router(Box::new(dispatch), input, schema.clone())?;
+    let [a, b] = [circuit.route(router, &values[0])?, circuit.route(router, &values[1])?];
+    Ok(circuit.add_binary(Box::new(Minus::new(schema.clone())), a, b, schema)?)
+}
+
+#[test]
+fn oracle_dispatch_equals_filters_for_equality() {
+    Oracle::new([people()]).check(
+        |circuit, inputs| {
+            let values: [ArrayRef; 2] =
+                [Arc::new(Int64Array::from(vec![1])), Arc::new(Int64Array::from(vec![Some(-1), None, Some(2), Some(1)]))];
+            routed(circuit, inputs[0], 0, values)
+        },
+        |contents| {
+            let with = |wanted: &'static [i64]| {
+                contents[0].filter(move |row| row[0].int().is_some_and(|k| wanted.contains(&k)))
+            };
+            with(&[1]).minus(&with(&[-1, 2, 1]))
+        },
+    );
+}
+
+/// One of the texts of `people`.
+const LONG: &str = "a long one that does not fit into a view";
+
+#[test]
+fn oracle_dispatch_of_texts() {
+    Oracle::new([people()]).check(
+        |circuit, inputs| {
+            let name = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+            routed(circuit, inputs[0], 1, [name("a"), name(LONG)])
+        },
+        |contents| {
+            let with = |wanted: &'static str| contents[0].filter(move |row| row[1] == Cell::from(wanted));
+            with("a").minus(&with(LONG))
+        },
     );
 }

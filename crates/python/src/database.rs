@@ -12,7 +12,7 @@ use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use tailrace_engine::trace::{TraceError, normal_concat, normal_schema};
 use tailrace_engine::{
-    Database as Engine, EngineError, Operation, OperationKind, OperatorMetrics, StatementOutcome,
+    Database as Engine, EngineError, OnConflict, Operation, OperationKind, OperatorMetrics, StatementOutcome,
 };
 
 use crate::arrow_table::ArrowTable;
@@ -27,6 +27,9 @@ use crate::types::{PyField, Type, describe, schema_of};
 /// What a statement did: its rows; or the number of changed rows and the step; or what it defined.
 type Outcome = (Option<ArrowTable>, Option<(u64, Step)>, Option<String>);
 
+/// What a verification found: whether all is well, rows, hash, kept hash, kept minus computed rows, damaged operators.
+type Verified = (bool, u64, String, Option<String>, ArrowTable, Vec<String>);
+
 /// A database in this process.
 #[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
 pub(crate) struct Database {
@@ -36,6 +39,13 @@ pub(crate) struct Database {
 }
 
 impl Database {
+    /// An engine that Ctrl-C interrupts.
+    fn over(engine: Engine) -> Self {
+        let (started, last) = (Instant::now(), AtomicU64::new(0));
+        engine.interrupt().set_poll(Box::new(move || poll_signals(&started, &last)));
+        Self { engine: Mutex::new(Some(engine)), inside: Mutex::new(None) }
+    }
+
     /// Runs `work` on the open engine.
     fn with<T: Send>(
         &self,
@@ -78,10 +88,13 @@ impl Database {
 impl Database {
     #[new]
     fn new() -> Self {
-        let engine = Engine::new();
-        let (started, last) = (Instant::now(), AtomicU64::new(0));
-        engine.interrupt().set_poll(Box::new(move || poll_signals(&started, &last)));
-        Self { engine: Mutex::new(Some(engine)), inside: Mutex::new(None) }
+        Self::over(Engine::new())
+    }
+
+    /// How many tables and views were made or dropped.
+    #[getter]
+    fn definitions(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |engine| Ok(engine.definitions()))
     }
 
     #[getter]
@@ -128,13 +141,7 @@ impl Database {
     /// Runs a text; per statement its rows, or the number of changed rows and the step, or what it defined.
     fn execute(&self, py: Python<'_>, sql: &str, params: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Outcome>> {
         let params = params.iter().map(|value| scalar(value, None)).collect::<PyResult<Vec<_>>>()?;
-        self.with(py, |engine| {
-            let outcomes = engine.execute(sql, &params)?;
-            let schemas =
-                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
-            let schemas = Arc::new(schemas.collect::<Result<Vec<_>, EngineError>>()?);
-            Ok(outcomes.into_iter().map(|outcome| native_outcome(outcome, &schemas)).collect())
-        })
+        self.with(py, |engine| Ok(engine.execute(sql, &params)?.into_iter().map(native_outcome).collect()))
     }
 
     fn explain_sql(&self, py: Python<'_>, sql: &str) -> PyResult<String> {
@@ -179,22 +186,64 @@ impl Database {
             let kind = OperationKind::from_name(kind).ok_or_else(|| raise(py, Kind::Plan, format!("operation '{kind}' does not exist. Operations: insert, upsert, update, delete, weighted")))?;
             given.push((kind, table.clone(), rows_given(data, table, schema, keys)?));
         }
-        let (changes, schemas) = self.with(py, |engine| {
-            let operations = joined(given)?;
-            let changes = engine.apply(&operations)?;
-            let schemas =
-                engine.views().into_iter().map(|view| Ok((view.clone(), engine.view_schema(&view)?)));
-            Ok((changes, schemas.collect::<Result<Vec<_>, EngineError>>()?))
-        })?;
-        Ok(Step { changes, schemas: Arc::new(schemas) })
+        self.with(py, |engine| engine.apply(&joined(given)?)).map(Step)
     }
 
-    #[pyo3(signature = (view_or_table, weighted = false))]
-    fn snapshot(&self, py: Python<'_>, view_or_table: &str, weighted: bool) -> PyResult<ArrowTable> {
+    #[pyo3(signature = (view_or_table, weighted = false, view_id = None))]
+    fn snapshot(
+        &self,
+        py: Python<'_>,
+        view_or_table: &str,
+        weighted: bool,
+        view_id: Option<u64>,
+    ) -> PyResult<ArrowTable> {
         self.with(py, |engine| {
+            view_id.map_or(Ok(()), |id| engine.check_view(view_or_table, id))?;
             let rows = engine.snapshot(view_or_table)?;
             if weighted { ArrowTable::with_weights(&rows) } else { ArrowTable::of_rows(view_or_table, &rows) }
         })
+    }
+
+    /// The number of the view, after checking that it is the one of a handle.
+    #[pyo3(signature = (name, view_id = None))]
+    fn view_id(&self, py: Python<'_>, name: &str, view_id: Option<u64>) -> PyResult<u64> {
+        self.with(py, |engine| {
+            view_id.map_or(Ok(()), |id| engine.check_view(name, id))?;
+            engine.view_id(name)
+        })
+    }
+
+    fn view_hash(&self, py: Python<'_>, name: &str, view_id: u64) -> PyResult<String> {
+        self.with(py, |engine| {
+            engine.check_view(name, view_id)?;
+            Ok(hex(engine.view_hash(name)?))
+        })
+    }
+
+    /// None for a view that depends on when changes came.
+    fn verify(&self, py: Python<'_>, name: &str, view_id: u64) -> PyResult<Option<Verified>> {
+        self.with(py, |engine| {
+            engine.check_view(name, view_id)?;
+            let found = match engine.verify(name) {
+                Err(EngineError::NotVerifiable { .. }) => return Ok(None),
+                found => found?,
+            };
+            let (ok, difference) = (found.is_ok(), ArrowTable::with_weights(&found.difference)?);
+            Ok(Some((ok, found.rows, hex(found.hash), found.kept_hash.map(hex), difference, found.damaged)))
+        })
+    }
+
+    fn branch(&self, py: Python<'_>) -> PyResult<Self> {
+        self.with(py, |engine| engine.branch()).map(Self::over)
+    }
+
+    fn merge(&self, py: Python<'_>, branch: &Self, on_conflict: &str) -> PyResult<Step> {
+        let policy = OnConflict::from_name(on_conflict).ok_or_else(|| {
+            let message = format!("on_conflict='{on_conflict}' is not known. Choices: error, branch, parent");
+            raise(py, Kind::Plan, message)
+        })?;
+        let changes = branch.with(py, |engine| engine.branch_changes())?;
+        self.with(py, |engine| engine.merge(&changes, policy)).map(Step)
     }
 
     fn graph(&self, py: Python<'_>, format: &str) -> PyResult<String> {
@@ -312,12 +361,15 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
     Ok(RecordBatch::try_from_iter(columns).map_err(TraceError::from)?)
 }
 
-fn native_outcome(outcome: StatementOutcome, schemas: &Arc<Vec<(String, SchemaRef)>>) -> Outcome {
+fn native_outcome(outcome: StatementOutcome) -> Outcome {
     match outcome {
         StatementOutcome::Rows(batch) => (Some(ArrowTable::new(batch)), None, None),
-        StatementOutcome::Changed { count, changes } => {
-            (None, Some((count, Step { changes, schemas: Arc::clone(schemas) })), None)
-        }
+        StatementOutcome::Changed { count, changes } => (None, Some((count, Step(changes))), None),
         StatementOutcome::Defined(what) => (None, None, Some(what)),
     }
+}
+
+/// A hash as people compare it.
+fn hex(hash: u128) -> String {
+    format!("{hash:032x}")
 }

@@ -33,6 +33,7 @@ pub(crate) enum Kind {
     Closed,
     Internal,
     Sql,
+    MergeConflict,
 }
 
 static CLASSES: PyOnceLock<Vec<Py<PyType>>> = PyOnceLock::new();
@@ -67,8 +68,12 @@ pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
             Kind::WeightOverflow
         }
         EngineError::UnknownTable { .. } => Kind::UnknownTable,
-        EngineError::UnknownView { .. } => Kind::UnknownView,
-        EngineError::Exists { .. } | EngineError::InUse { .. } | EngineError::Unsupported(_) => Kind::Plan,
+        EngineError::UnknownView { .. } | EngineError::StaleView { .. } => Kind::UnknownView,
+        EngineError::MergeConflict { .. } | EngineError::MergeLack { .. } => Kind::MergeConflict,
+        EngineError::Exists { .. }
+        | EngineError::InUse { .. }
+        | EngineError::NotVerifiable { .. }
+        | EngineError::Unsupported(_) => Kind::Plan,
         EngineError::UnknownColumn { .. }
         | EngineError::MissingColumn { .. }
         | EngineError::RepeatedColumn { .. }
@@ -204,10 +209,15 @@ fn make_classes(py: Python<'_>) -> PyResult<Vec<Py<PyType>>> {
         "A SQL text is refused; the message shows the place.",
     )?;
     let runtime = py.get_type::<PyRuntimeError>().into_any();
+    let conflict = object(
+        "MergeConflictError",
+        vec![base.clone(), runtime.clone()],
+        "A branch and its parent have changed the same key.",
+    )?;
     let closed = object("ClosedError", vec![base.clone(), runtime.clone()], "The database is closed.")?;
     let internal = object("InternalError", vec![base, runtime], "A defect of Tailrace itself.")?;
     Ok(vec![
         error, schema, column, mismatch, not_null, not_found, duplicate, table, view, overflow, evaluation,
-        udf, limit, plan, closed, internal, sql,
+        udf, limit, plan, closed, internal, sql, conflict,
     ])
 }

@@ -3,45 +3,62 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tailrace_engine::StepChanges;
 use tailrace_engine::trace::ChangeBatch;
+use tailrace_engine::{StepChanges, ViewShape};
 
 use crate::arrow_table::ArrowTable;
 use crate::enter::enter;
 use crate::error::{Kind, raise};
+use crate::types::{Type, describe};
 
 /// What one atomic step changed.
 #[pyclass(frozen, skip_from_py_object, module = "tailrace._tailrace")]
-pub(crate) struct Step {
-    pub(crate) changes: StepChanges,
-    /// All views with their schema, to answer for views that did not change.
-    pub(crate) schemas: Arc<Vec<(String, arrow_schema::SchemaRef)>>,
+pub(crate) struct Step(pub(crate) StepChanges);
+
+impl Step {
+    /// What a view looked like at the step.
+    fn shape(&self, py: Python<'_>, view: &str) -> PyResult<&ViewShape> {
+        self.0.shape(view).ok_or_else(|| {
+            let choices: Vec<&str> = self.0.views().collect();
+            let message = format!("view '{view}' does not exist. Views: {}", choices.join(", "));
+            raise(py, Kind::UnknownView, message)
+        })
+    }
 }
 
 #[pymethods]
 impl Step {
     #[getter]
     fn version(&self) -> u64 {
-        self.changes.version()
+        self.0.version()
     }
 
     #[getter]
     fn views(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        enter(py, || Ok(self.changes.changed()?.into_iter().map(str::to_owned).collect()))
+        enter(py, || Ok(self.0.changed()?.into_iter().map(str::to_owned).collect()))
+    }
+
+    fn all_views(&self) -> Vec<String> {
+        self.0.views().map(str::to_owned).collect()
+    }
+
+    fn view_id(&self, view: &str) -> Option<u64> {
+        self.0.shape(view).map(|shape| shape.id)
+    }
+
+    fn view_schema(&self, py: Python<'_>, view: &str) -> PyResult<Vec<(String, Py<Type>, bool)>> {
+        describe(py, &self.shape(py, view)?.schema)
+    }
+
+    fn view_key(&self, py: Python<'_>, view: &str) -> PyResult<Vec<String>> {
+        Ok(self.shape(py, view)?.key.clone())
     }
 
     fn delta(&self, py: Python<'_>, view: &str) -> PyResult<ArrowTable> {
-        let Some((_, schema)) = self.schemas.iter().find(|(name, _)| name == view) else {
-            let choices: Vec<&str> = self.schemas.iter().map(|(name, _)| name.as_str()).collect();
-            return Err(raise(
-                py,
-                Kind::UnknownView,
-                format!("view '{view}' does not exist. Views: {}", choices.join(", ")),
-            ));
-        };
-        enter(py, || match self.changes.get(view)? {
+        let schema = Arc::clone(&self.shape(py, view)?.schema);
+        enter(py, || match self.0.get(view)? {
             Some(changes) => ArrowTable::with_weights(changes),
-            None => ArrowTable::with_weights(&ChangeBatch::empty(Arc::clone(schema))),
+            None => ArrowTable::with_weights(&ChangeBatch::empty(schema)),
         })
     }
 

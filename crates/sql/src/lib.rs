@@ -10,6 +10,7 @@ mod error;
 mod expression;
 mod functions;
 mod lower;
+mod lower_filter;
 mod lower_join;
 mod lower_recursion;
 mod plan;

@@ -1,7 +1,7 @@
 //! Lowering: a plan becomes nodes of a circuit. Equal sub-plans and equal indexes are built once, over all views. What depends on history (a delay, an
 //! integral) is shared within one view alone: its content depends on when it was made, and a later view could not be filled from it.
 //!
-//! One method a plan node; joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
+//! One method a plan node; filters, joins and recursion have files of their own. What differs inside a recursive scope (traces carry iterations) is
 //! decided in the small methods at the end: `arrange`, `join_streams`, `distinct`, `per_key`.
 
 use std::collections::HashMap;
@@ -10,17 +10,17 @@ use std::sync::Arc;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
-    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Filter, FilterMap, Framed, Inspect,
-    Integrate, Join, JoinSpec, Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange,
+    Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Framed, Inspect, Integrate, Join, JoinSpec,
+    Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange,
     TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{ChangeBatch, Layout, external_type};
 
-use crate::user_function::calls_user_function;
+use crate::lower_filter::{Family, ROUTE, Siblings};
 use crate::{Plan, PlanError, PlanKind, RelationId};
 
-/// The streams that exist already, by what they compute.
-#[derive(Default)]
+/// The streams that exist already, by what they compute. A copy serves a fork of their circuit.
+#[derive(Clone, Default)]
 pub struct Lowering {
     memo: Memo,
 }
@@ -33,10 +33,11 @@ pub struct Lowered {
     pub added: Vec<NodeId>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Memo {
     pub(crate) streams: HashMap<String, StreamId>,
     pub(crate) arrangements: HashMap<Arrangement, StreamId>,
+    pub(crate) siblings: HashMap<Family, Siblings>,
 }
 
 /// An index: of which columns of which stream, and how many of them are the key.
@@ -55,7 +56,21 @@ impl Lowering {
         tables: &HashMap<String, StreamId>,
         plan: &Plan,
     ) -> Result<Lowered, PlanError> {
-        self.build(circuit, tables, |builder| builder.lower(plan))
+        self.lower_over(circuit, tables, HashMap::new(), plan)
+    }
+
+    /// The same where streams that depend on history are known, by the fingerprints of their plans.
+    pub fn lower_over(
+        &mut self,
+        circuit: &mut Circuit,
+        tables: &HashMap<String, StreamId>,
+        historic: HashMap<String, StreamId>,
+        plan: &Plan,
+    ) -> Result<Lowered, PlanError> {
+        self.build(circuit, tables, |builder| {
+            builder.historic = historic;
+            builder.lower(plan)
+        })
     }
 
     /// An index of all columns of a stream: the content of a materialised view.
@@ -67,6 +82,28 @@ impl Lowering {
     pub fn forget(&mut self, removed: &[NodeId]) {
         self.memo.streams.retain(|_, stream| !removed.contains(&stream.node()));
         self.memo.arrangements.retain(|_, stream| !removed.contains(&stream.node()));
+        self.memo.siblings.retain(|_, siblings| siblings.forget(removed));
+    }
+
+    /// The streams that two lowerings know by one name: equal plans, and equal indexes of them.
+    pub fn twins(&self, other: &Lowering) -> Vec<(StreamId, StreamId)> {
+        // The outputs of a dispatch are named after a node, which another circuit does not have.
+        let plans = self.memo.streams.iter().filter(|(name, _)| !name.starts_with(ROUTE));
+        let streams: HashMap<StreamId, StreamId> =
+            plans.filter_map(|(name, own)| Some((*own, *other.memo.streams.get(name)?))).collect();
+        let indexes = self.memo.arrangements.iter().filter_map(|(index, own)| {
+            let twin = Arrangement { stream: *streams.get(&index.stream)?, ..index.clone() };
+            Some((*own, *other.memo.arrangements.get(&twin)?))
+        });
+        let mut twins: Vec<_> = indexes.collect();
+        twins.extend(streams);
+        twins.sort_unstable();
+        twins
+    }
+
+    /// The stream of a plan, if it exists and does not depend on history.
+    pub fn stream_of(&self, plan: &Plan) -> Option<StreamId> {
+        self.memo.streams.get(plan.fingerprint()).copied()
     }
 
     fn build(
@@ -136,9 +173,7 @@ impl Builder<'_> {
         match plan.kind() {
             PlanKind::Table(name) => self.table(name, &schema),
             PlanKind::Relation(id) => self.relation(*id),
-            PlanKind::Filter { input, predicates } => {
-                self.unary(input, Filter::conjunction(predicates.clone()), schema)
-            }
+            PlanKind::Filter { input, predicates } => self.filter(input, predicates, schema),
             PlanKind::Project { input, columns } => self.project(input, columns, schema),
             PlanKind::Unnest { input, column } => {
                 self.unary(input, Unnest::new(*column, Arc::clone(&schema)), schema)
@@ -215,27 +250,6 @@ impl Builder<'_> {
             .ok_or_else(|| PlanError::Invalid("a recursive relation is read outside of its recursion".into()))
     }
 
-    /// A projection, in one pass with the filter below it. A filter that exists already is shared instead; so is one that calls the user's code, which
-    /// another view that asks for it should not have to call again.
-    fn project(
-        &mut self,
-        input: &Plan,
-        columns: &[Scalar],
-        schema: SchemaRef,
-    ) -> Result<StreamId, PlanError> {
-        let columns = columns.to_vec();
-        match input.kind() {
-            PlanKind::Filter { input: rows, predicates }
-                if !self.memo.streams.contains_key(input.fingerprint())
-                    && !predicates.iter().any(calls_user_function) =>
-            {
-                let both = FilterMap::new(predicates.clone(), columns, Arc::clone(&schema));
-                self.unary(rows, both, schema)
-            }
-            _ => self.unary(input, Map::new(columns, Arc::clone(&schema)), schema),
-        }
-    }
-
     fn union(&mut self, inputs: &[Plan], schema: SchemaRef) -> Result<StreamId, PlanError> {
         let streams = inputs.iter().map(|input| self.lower(input)).collect::<Result<Vec<_>, _>>()?;
         self.sum(&streams, schema)
@@ -268,7 +282,7 @@ impl Builder<'_> {
         self.add_unary(operator(Arc::clone(&schema))?, input, schema)
     }
 
-    fn unary(
+    pub(crate) fn unary(
         &mut self,
         input: &Plan,
         operator: impl UnaryOperator + 'static,

@@ -79,7 +79,7 @@ impl ExactColumn {
 }
 
 /// A column of diffs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum DiffColumn {
     /// Weights.
     Weight(ScalarBuffer<i64>),

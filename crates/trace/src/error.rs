@@ -61,6 +61,12 @@ pub enum TraceError {
         /// Why the merge failed.
         cause: String,
     },
+    /// A type whose values have no bytes to hash.
+    #[error("a column of type {data_type} has no content hash: use a scalar, list, struct or map type")]
+    NoHash {
+        /// The type.
+        data_type: String,
+    },
     /// An Arrow kernel failed.
     #[error(transparent)]
     Arrow(#[from] ArrowError),

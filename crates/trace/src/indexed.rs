@@ -12,7 +12,7 @@ use tailrace_algebra::weight;
 
 use crate::consolidate::{consolidate, keep};
 use crate::locate::{ascends, run_starts};
-use crate::{ChangeBatch, DiffColumn, Layout, TraceError};
+use crate::{ChangeBatch, DiffColumn, Layout, RowComparator, TraceError};
 
 /// How a snapshot hands out a batch, and all readers get theirs from a snapshot: the place to open when batches also lie in files.
 /// `docs/design.md`, section 11, has the plan and why this is no trait.
@@ -55,6 +55,15 @@ impl IndexedBatch {
     ) -> Result<Self, TraceError> {
         let columns: Vec<ArrayRef> = columns.iter().map(|index| Arc::clone(changes.column(*index))).collect();
         Self::build(layout, &columns, &[DiffColumn::Weight(changes.weights().clone())])
+    }
+
+    /// Whether both hold the same rows with the same diffs.
+    pub fn equals(&self, other: &Self) -> Result<bool, TraceError> {
+        if self.len() != other.len() || self.diffs != other.diffs {
+            return Ok(false);
+        }
+        let comparator = RowComparator::try_new(&self.columns, &other.columns)?;
+        Ok((0..self.len()).all(|row| comparator.compare(row, row).is_eq()))
     }
 
     /// Takes columns that are sorted and folded already. The caller vouches for the order.

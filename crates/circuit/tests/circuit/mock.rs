@@ -89,6 +89,10 @@ impl SourceOperator for Table {
     fn contents(&self) -> Result<Value, OperatorError> {
         Ok(from_zset(&self.content).into())
     }
+
+    fn fresh(&self) -> Box<dyn SourceOperator> {
+        Box::new(Table::default())
+    }
 }
 
 pub type Image = Arc<dyn Fn(&i64) -> Vec<i64> + Send + Sync>;

@@ -40,4 +40,8 @@ impl SourceOperator for Fuse {
     fn contents(&self) -> Result<Value, OperatorError> {
         Ok(ChangeBatch::empty(SchemaRef::new(Schema::empty())).into())
     }
+
+    fn fresh(&self) -> Box<dyn SourceOperator> {
+        Box::new(self.clone())
+    }
 }

@@ -14,7 +14,8 @@
 //! Each step also checks the promises that every operator makes:
 //! * *a rollback leaves no trace*: some steps fail in their last node first, and are run again;
 //! * *a fresh copy on the whole contents gives the whole content* (how views are filled);
-//! * *a checkpoint given to a circuit built in the same way continues the run*.
+//! * *a checkpoint given to a circuit built in the same way continues the run*;
+//! * *a fork goes on by itself*: some runs continue in one while the original takes steps of its own.
 //!
 //! `TAILRACE_RANDOM_FACTOR` multiplies the number of cases of each test; the steps taken are counted (`tests/random.rs`).
 #![allow(dead_code, unused_imports, reason = "each test file uses the part that it needs")]

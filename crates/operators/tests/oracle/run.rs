@@ -56,6 +56,9 @@ impl<'a> Run<'a> {
         if self.steps.is_multiple_of(3) {
             self.move_house()?;
         }
+        if self.steps % 4 == 1 {
+            self.branch_off(&batches)?;
+        }
         let inputs = self.parts.sources.iter().copied().zip(batches);
         let mut output = self.parts.circuit.step(inputs).map_err(failed)?;
         if let Some(value) = output.take(self.parts.output) {
@@ -112,6 +115,14 @@ impl<'a> Run<'a> {
         let checkpoint = self.parts.circuit.checkpoint();
         self.parts = assemble(self.tables, self.build)?;
         self.parts.circuit.restore(checkpoint).map_err(failed)
+    }
+
+    /// Goes on with a fork, while the original takes a step that the fork must not notice.
+    fn branch_off(&mut self, batches: &[ChangeBatch]) -> Result<(), TestCaseError> {
+        let fork = self.parts.circuit.fork().map_err(failed)?;
+        let mut original = std::mem::replace(&mut self.parts.circuit, fork);
+        let inputs = self.parts.sources.iter().copied().zip(batches.iter().cloned());
+        original.step(inputs).map_err(failed).map(drop)
     }
 }
 

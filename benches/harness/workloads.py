@@ -25,7 +25,13 @@ PRODUCTS = 10_000
 TWIG_EVERY = 20
 TWIG_LENGTH = 5
 
-_CHURN, _JOIN, _GRAPH, _SORT, _REGIONS = 101, 102, 103, 104, 105  # keep the random streams of the workloads apart
+_CHURN, _JOIN, _GRAPH, _SORT, _REGIONS = (
+    101,
+    102,
+    103,
+    104,
+    105,
+)  # keep the random streams of the workloads apart
 
 
 @dataclass(frozen=True)

@@ -389,8 +389,8 @@ class Database:
 class Branch(Database):
     """A database that began as a copy of another one; made by `db.branch`. Leaving a `with` block drops it.
 
-    It is a database like any other: tables, views, SQL, subscriptions, branches of its own. What it does and what its parent does have nothing to do
-    with each other, until it is merged. Streams that `inspect` are looked at in the parent alone.
+    It is a database like any other: tables, views, SQL, subscriptions, branches of its own. Neither notices what the other does, until it
+    is merged. Streams that `inspect` are looked at in the parent alone.
     """
 
     def __init__(self, parent: Database) -> None:
@@ -403,8 +403,8 @@ class Branch(Database):
     def merge(self, on_conflict: Literal["error", "branch", "parent"] = "error") -> Changes:
         """Apply what this branch has changed in its tables to the parent, as one step, and drop the branch.
 
-        A key that both have changed since the fork, not to the same row, is a `MergeConflictError` that names it: then nothing is applied, and the branch
-        stays. With `on_conflict` the row of the branch or that of the parent wins. Views of the branch are not merged.
+        A key that both have changed since the fork, not to the same row, is a `MergeConflictError` that names it: then nothing is
+        applied, and the branch stays. With `on_conflict` the row of the branch or of the parent wins. Views are not merged.
         """
         with self._feed.lock:
             with self.parent._feed.writing():

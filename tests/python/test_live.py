@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,10 +21,10 @@ class Sale(tr.Row):
 
 
 @pytest.fixture
-def sales(db: tr.Database) -> Iterator[tr.Table[Sale]]:
+def sales(db: tr.Database) -> tr.Table[Sale]:
     table = db.table(Sale)
     table.insert([Sale(id=n, region=n % 3, amount=n / 2) for n in range(9)])
-    yield table
+    return table
 
 
 TOTALS = "SELECT region, count(*) AS n, sum(amount) AS total FROM sale GROUP BY region"
@@ -315,7 +314,9 @@ class TestBranch:
         self, db: tr.Database, sales: tr.Table[Sale]
     ) -> None:
         trial = db.branch()
-        trial.update("sale", [{"id": 3, "amount": 30.0}, {"id": 4, "amount": 40.0}, {"id": 5, "amount": 50.0}])
+        trial.update(
+            "sale", [{"id": 3, "amount": 30.0}, {"id": 4, "amount": 40.0}, {"id": 5, "amount": 50.0}]
+        )
         db.update(sales, [{"id": 4, "amount": -4.0}, {"id": 5, "amount": 50.0}])
         version = db.version
         with pytest.raises(tr.MergeConflictError, match=r"'sale': key \(id=4\)") as raised:

@@ -112,7 +112,9 @@ impl Scope {
     fn evaluate_copy(&self, id: NodeId, memo: &mut Memo, ctx: &Context<'_>) -> Result<Value, OperatorError> {
         ctx.check()?;
         let node = self.node(id).ok_or(OperatorError::Missing { what: "node" })?;
-        if let Some((Node { operation: Operation::Router(router), inputs, .. }, output)) = self.router_of(node) {
+        if let Some((Node { operation: Operation::Router(router), inputs, .. }, output)) =
+            self.router_of(node)
+        {
             let rows = memo.read(inputs[0].node())?;
             return Ok(router.rows_of(output, rows.as_changes()?)?.into());
         }
@@ -141,9 +143,10 @@ impl Scope {
 
     /// Puts a content down as the value of a node; that of one output, with the other outputs of its router.
     fn place(&mut self, id: NodeId, content: Value, is_output: bool) {
-        let routed = self.node(id).filter(|_| is_output).and_then(|node| {
-            self.router_of(node).map(|(router, output)| (router.id, output))
-        });
+        let routed = self
+            .node(id)
+            .filter(|_| is_output)
+            .and_then(|node| self.router_of(node).map(|(router, output)| (router.id, output)));
         let Some((router, output)) = routed else {
             if let Some(node) = self.node_mut(id) {
                 node.value = Some(content);

@@ -114,7 +114,10 @@ impl Node {
     pub(crate) fn forget_reader(&mut self, gone: NodeId) {
         self.readers.retain(|reader| *reader != gone);
         if let Operation::Router(router) = &mut self.operation {
-            self.routes.iter().filter(|(_, reader)| *reader == gone).for_each(|(output, _)| router.close(*output));
+            self.routes
+                .iter()
+                .filter(|(_, reader)| *reader == gone)
+                .for_each(|(output, _)| router.close(*output));
             self.routes.retain(|(_, reader)| *reader != gone);
         }
     }

@@ -204,7 +204,8 @@ pub trait RouterOperator: Operator {
     fn close(&mut self, output: u32);
 
     /// The rows of each output that has any, by number, ascending.
-    fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>) -> Result<Vec<(u32, ChangeBatch)>, OperatorError>;
+    fn eval(&mut self, input: Input<'_>, ctx: &Context<'_>)
+    -> Result<Vec<(u32, ChangeBatch)>, OperatorError>;
 
     /// The rows of one output alone.
     fn rows_of(&self, output: u32, rows: &ChangeBatch) -> Result<ChangeBatch, OperatorError>;

@@ -248,7 +248,12 @@ fn merged_rows(table: &Table, forked: &ForkedTable, now: &Snapshot) -> Result<In
 }
 
 /// `a + sign * b`.
-fn sum(layout: &Arc<Layout>, a: &IndexedBatch, b: &IndexedBatch, sign: i64) -> Result<IndexedBatch, TraceError> {
+fn sum(
+    layout: &Arc<Layout>,
+    a: &IndexedBatch,
+    b: &IndexedBatch,
+    sign: i64,
+) -> Result<IndexedBatch, TraceError> {
     let columns = stacked(&[a.columns().to_vec(), b.columns().to_vec()])?;
     let weights = a.weights().iter().copied().chain(b.weights().iter().map(|weight| sign * weight));
     IndexedBatch::build(layout, &columns, &[DiffColumn::Weight(weights.collect())])

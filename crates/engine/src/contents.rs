@@ -133,4 +133,3 @@ pub(crate) fn in_order_of(batch: &IndexedBatch, schema: &SchemaRef) -> ChangeBat
     order.iter().enumerate().for_each(|(place, column)| places[*column] = place);
     batch.to_changes().project(&places, Arc::clone(schema))
 }
-

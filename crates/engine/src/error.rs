@@ -25,13 +25,17 @@ pub enum EngineError {
         choices: Vec<String>,
     },
     /// A handle to a view whose name another one has now.
-    #[error("view '{name}' is another one by now: the one of this handle was dropped. Get it again with db.view(...)")]
+    #[error(
+        "view '{name}' is another one by now: the one of this handle was dropped. Get it again with db.view(...)"
+    )]
     StaleView {
         /// The view.
         name: String,
     },
     /// A view that cannot be computed from the tables alone.
-    #[error("view '{view}' depends on when changes came (integrate, differentiate, delay), so it cannot be computed anew and compared")]
+    #[error(
+        "view '{view}' depends on when changes came (integrate, differentiate, delay), so it cannot be computed anew and compared"
+    )]
     NotVerifiable {
         /// The view.
         view: String,

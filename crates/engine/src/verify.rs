@@ -161,7 +161,8 @@ mod tests {
             }
             other => other.clone(),
         });
-        let cut = tailrace_trace::IndexedBatch::from_sorted(whole.layout(), columns, diffs.collect()).unwrap();
+        let cut =
+            tailrace_trace::IndexedBatch::from_sorted(whole.layout(), columns, diffs.collect()).unwrap();
         snapshots[0] = Snapshot::new(Arc::clone(whole.layout()), vec![Arc::new(cut)]);
         db.circuit.restore(checkpoint).unwrap();
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::SchemaRef;
+use std::sync::Arc;
 use tailrace_circuit::StreamId;
 use tailrace_sql::Plan;
-use std::sync::Arc;
 use tailrace_trace::{ChangeBatch, content_hash};
 
 /// A view of the database.

@@ -73,8 +73,10 @@ impl RouterOperator for Dispatch {
     fn open(&mut self, keys: &ArrayRef) -> Result<u32, OperatorError> {
         let keys = normal_array(keys)?;
         let bytes = self.bytes(&keys)?;
-        let mut own: Vec<Box<[u8]>> =
-            (0..keys.len()).filter(|row| keys.is_valid(*row)).map(|row| bytes.row(row).data().into()).collect();
+        let mut own: Vec<Box<[u8]>> = (0..keys.len())
+            .filter(|row| keys.is_valid(*row))
+            .map(|row| bytes.row(row).data().into())
+            .collect();
         own.sort_unstable();
         own.dedup();
         let output = self.next;

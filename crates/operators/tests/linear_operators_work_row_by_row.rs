@@ -186,8 +186,10 @@ fn routed(
 fn oracle_dispatch_equals_filters_for_equality() {
     Oracle::new([people()]).check(
         |circuit, inputs| {
-            let values: [ArrayRef; 2] =
-                [Arc::new(Int64Array::from(vec![1])), Arc::new(Int64Array::from(vec![Some(-1), None, Some(2), Some(1)]))];
+            let values: [ArrayRef; 2] = [
+                Arc::new(Int64Array::from(vec![1])),
+                Arc::new(Int64Array::from(vec![Some(-1), None, Some(2), Some(1)])),
+            ];
             routed(circuit, inputs[0], 0, values)
         },
         |contents| {

@@ -11,8 +11,8 @@ use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use tailrace_circuit::{Circuit, NodeId, Scope, StreamId, UnaryOperator};
 use tailrace_operators::{
     Aggregate, Arrange, Constant, Delay, Differentiate, Distinct, Framed, Inspect, Integrate, Join, JoinSpec,
-    Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange,
-    TimedDistinct, TimedJoin, TimedPositive, TimedReduce, TopK, Unnest, Window,
+    Map, MapRows, Minus, Negate, Plus, Positive, Scalar, Sum, TimedArrange, TimedDistinct, TimedJoin,
+    TimedPositive, TimedReduce, TopK, Unnest, Window,
 };
 use tailrace_trace::{ChangeBatch, Layout, external_type};
 

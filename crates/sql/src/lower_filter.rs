@@ -182,9 +182,8 @@ impl Choice {
         };
         let column = column.downcast_ref::<Column>()?.index();
         let own = schema.field(column).data_type();
-        let widened = |cast: &DataType| {
-            own.is_integer() && *cast == DataType::Int64 && *own != DataType::UInt64
-        };
+        let widened =
+            |cast: &DataType| own.is_integer() && *cast == DataType::Int64 && *own != DataType::UInt64;
         let key = Scalar::new(Arc::clone(key), schema).ok()?;
         let of_key = |value: &ScalarValue| normal_type(&value.data_type()) == *key.data_type();
         let fits = !values.is_empty()

@@ -44,10 +44,20 @@ enum Values {
     Nothing,
     Bits(BooleanArray),
     /// Values of one width.
-    Fixed { bytes: arrow_buffer::Buffer, start: usize, width: usize },
+    Fixed {
+        bytes: arrow_buffer::Buffer,
+        start: usize,
+        width: usize,
+    },
     Text(ArrayRef),
-    List { offsets: OffsetBuffer<i32>, items: Box<Cells> },
-    FixedList { len: usize, items: Box<Cells> },
+    List {
+        offsets: OffsetBuffer<i32>,
+        items: Box<Cells>,
+    },
+    FixedList {
+        len: usize,
+        items: Box<Cells>,
+    },
     Fields(Vec<Cells>),
 }
 

@@ -1,4 +1,4 @@
-"""Branches by law: a branch and its parent, each changed at random, each equal DuckDB; a merge gives what both models say, or is refused as they say.
+"""Branches by law: a branch and its parent, each changed at random, each equal DuckDB; a merge gives what both models say, or is refused.
 
 Beside it the other ways to look at the same state: the view verifies itself, and its hash is that of a view made now.
 """
@@ -99,9 +99,7 @@ def _merged_keyed(
     return merged, conflicts
 
 
-def _merged_bag(
-    at_fork: list[Values], theirs: list[Values], ours: list[Values]
-) -> tuple[list[Values], bool]:
+def _merged_bag(at_fork: list[Values], theirs: list[Values], ours: list[Values]) -> tuple[list[Values], bool]:
     """The branch's change added to the parent's rows; whether more of a row goes than there is."""
     before, mine, other = (_counted(rows) for rows in (at_fork, ours, theirs))
     change = {row: mine[row] - before[row] for row in before.keys() | mine.keys()}

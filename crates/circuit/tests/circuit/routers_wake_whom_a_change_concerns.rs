@@ -36,11 +36,7 @@ impl RouterOperator for Rows {
         self.outputs.remove(&output);
     }
 
-    fn eval(
-        &mut self,
-        input: Input<'_>,
-        _: &Context<'_>,
-    ) -> Result<Vec<(u32, ChangeBatch)>, OperatorError> {
+    fn eval(&mut self, input: Input<'_>, _: &Context<'_>) -> Result<Vec<(u32, ChangeBatch)>, OperatorError> {
         let changes = input.as_changes()?.clone();
         let parts = self.outputs.keys().map(|output| Ok((*output, self.rows_of(*output, &changes)?)));
         let parts: Vec<_> = parts.collect::<Result<_, OperatorError>>()?;

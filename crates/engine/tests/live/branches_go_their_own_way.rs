@@ -40,7 +40,10 @@ fn a_branch_makes_and_drops_views_and_tables_of_its_own() {
     run(&mut db, "INSERT INTO t VALUES (1, 1, 10), (2, 2, 20)");
     model.t.extend([(1, (Some(1), Some(10))), (2, (Some(2), Some(20)))]);
     let mut branch = db.branch().unwrap();
-    run(&mut branch, "DROP VIEW sums; CREATE VIEW sums AS SELECT sum(y) AS all_of_it FROM t; CREATE TABLE u (z BIGINT)");
+    run(
+        &mut branch,
+        "DROP VIEW sums; CREATE VIEW sums AS SELECT sum(y) AS all_of_it FROM t; CREATE TABLE u (z BIGINT)",
+    );
     run(&mut branch, "INSERT INTO u VALUES (1); DELETE FROM t WHERE id = 1");
     assert_eq!(lines(&mut branch, "sums"), ["20 x1"]);
     assert!(db.snapshot("u").is_err());

@@ -49,7 +49,7 @@ proptest! {
 }
 
 #[test]
-fn the_hash_of_known_rows_is_what_it_was() {
+fn the_hash_of_known_rows_is_what_another_implementation_gives() {
     let columns: Vec<ArrayRef> = vec![
         Arc::new(Int64Array::from(vec![Some(7), None])),
         Arc::new(StringArray::from(vec!["a text that is longer than a view", ""])),
@@ -63,5 +63,5 @@ fn the_hash_of_known_rows_is_what_it_was() {
     let columns: Vec<ArrayRef> = columns.iter().map(|column| normal_array(column).unwrap()).collect();
     let batch =
         ChangeBatch::try_new(normal_schema(&Schema::new(fields)), columns, vec![2, -1].into()).unwrap();
-    assert_eq!(format!("{:032x}", content_hash(&batch).unwrap()), "GOLDEN");
+    assert_eq!(format!("{:032x}", content_hash(&batch).unwrap()), "a38d0c862bba661930dfd2929e9347fa");
 }

@@ -406,13 +406,12 @@ class Branch(Database):
         A key that both have changed since the fork, not to the same row, is a `MergeConflictError` that names it: then nothing is
         applied, and the branch stays. With `on_conflict` the row of the branch or of the parent wins. Views are not merged.
         """
-        with self._feed.lock:
-            with self.parent._feed.writing():
-                step = self.parent.native.merge(self.native, on_conflict)
-                self.parent._feed.publish(step)
-            changes = Changes(step, self.parent._classes)
+        # The parent's lock first: who waits for room there must not keep this branch's writers waiting.
+        with self.parent._feed.writing(), self._feed.lock:
+            step = self.parent.native.merge(self.native, on_conflict)
+            self.parent._feed.publish(step)
             self.close()
-        return changes
+            return Changes(step, self.parent._classes)
 
     def drop(self) -> None:
         """Forget the branch and all that it changed."""

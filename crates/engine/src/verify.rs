@@ -176,7 +176,7 @@ mod tests {
         assert!(!found.is_ok());
         assert_eq!((found.rows, found.difference.len(), found.difference.weights()[0]), (3, 1, -1));
         assert_eq!(found.kept_hash, Some(found.hash), "the hash was kept apart from the rows");
-        assert_eq!(found.damaged.len(), 1, "{:?}", found.damaged);
+        assert!(found.damaged.is_empty(), "the operators below it are whole: {:?}", found.damaged);
     }
 
     #[test]

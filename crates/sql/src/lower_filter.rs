@@ -158,20 +158,32 @@ impl Builder<'_> {
 }
 
 impl Choice {
-    /// The values that a predicate tests a column for: `column = value`, `value = column` or `column IN (values)`.
+    /// The values that a predicate tests a column for.
     fn of(predicate: &Scalar, schema: &SchemaRef) -> Option<Self> {
-        let expr = predicate.expr();
+        Self::of_expr(predicate.expr(), schema)
+    }
+
+    /// `column = value`, `value = column`, `column IN (values)`, or such tests of one column joined by OR, as short lists are written.
+    fn of_expr(expr: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Option<Self> {
         if let Some(list) = expr.downcast_ref::<InListExpr>() {
             let values = list.list().iter().map(literal).collect::<Option<Vec<_>>>()?;
             return if list.negated() { None } else { Self::new(list.expr(), values, schema) };
         }
-        let equality = expr.downcast_ref::<BinaryExpr>().filter(|binary| *binary.op() == Operator::Eq)?;
-        let (left, right) = (equality.left(), equality.right());
-        match (literal(left), literal(right)) {
-            (None, Some(value)) => Self::new(left, vec![value], schema),
-            (Some(value), None) => Self::new(right, vec![value], schema),
+        let binary = expr.downcast_ref::<BinaryExpr>()?;
+        let (left, right) = (binary.left(), binary.right());
+        match (binary.op(), literal(left), literal(right)) {
+            (Operator::Or, _, _) => Self::of_expr(left, schema)?.or(Self::of_expr(right, schema)?),
+            (Operator::Eq, None, Some(value)) => Self::new(left, vec![value], schema),
+            (Operator::Eq, Some(value), None) => Self::new(right, vec![value], schema),
             _ => None,
         }
+    }
+
+    /// The test for the values of both, if they ask the same column.
+    fn or(mut self, other: Self) -> Option<Self> {
+        let same = self.column == other.column && self.cast == other.cast;
+        self.values.extend(other.values);
+        same.then_some(self)
     }
 
     /// Floats are left to comparison, which has a word to say about zero and NaN.

@@ -5,6 +5,7 @@ The handle holds no data. All forms are made of the engine's own buffers when th
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._tailrace import ArrowTable, Type
@@ -26,8 +27,9 @@ class Kept(Generic[T]):
 
     row: type[T]
 
+    @abstractmethod
     def _read(self, weighted: bool) -> ArrowTable:
-        raise NotImplementedError
+        """What the engine hands out."""
 
     def snapshot(self, *, weighted: bool = False) -> pa.Table:
         """The rows now, as an Arrow table; with `weighted` each row once, and how often it is there in `_weight`.

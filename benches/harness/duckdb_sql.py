@@ -75,7 +75,7 @@ def apply(db: duckdb.DuckDBPyConnection, table: str, change: tpch.TableChange) -
 def _nexmark(name: str, settings: Settings) -> Callable[[], pa.Table]:
     db = duckdb.connect()
     db.execute(nexmark_sql.DUCKDB_MACROS)
-    for table, rows in nexmark_sql.stored(settings).items():
+    for table, rows in nexmark_sql.stored(name, settings).items():
         db.register(table, rows)
     return lambda: db.sql(nexmark_sql.query(name)).to_arrow_table()
 

@@ -343,7 +343,7 @@ def _files(name: str, settings: Settings) -> dict[str, str]:
     used = PROGRAMS[name].used
     paths = {t: settings.data / f"{name}-{settings.events}-{settings.seed}-{t}.csv" for t in used}
     if not all(path.exists() for path in paths.values()):
-        tables = nexmark_sql.stored(settings)
+        tables = nexmark_sql.stored(name, settings)
         for table, columns in used.items():
             csv.write_csv(_keyed(table, tables[table]).select([KEYS[table], *columns]), paths[table])
     return {table: str(path) for table, path in paths.items()}

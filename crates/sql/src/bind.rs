@@ -19,6 +19,7 @@ use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
 use tailrace_operators::Scalar;
 
 use crate::PlanError;
+use crate::connective::{lazy, may_fail};
 use crate::constants::check_constants;
 use crate::expression::{measured, with_stack};
 use crate::positions::columns_moved;
@@ -75,7 +76,19 @@ fn physical(expr: &Expr, scope: &DFSchema) -> Result<Arc<dyn PhysicalExpr>, Plan
         create_physical_expr(&simple, scope, &ExecutionProps::new(), &PhysicalPlanningContext::default())?;
     let checked = physical.transform_up(|expr| check_arithmetic(expr, scope.as_arrow()))?.data;
     check_depth(&checked)?;
-    Ok(checked)
+    if !may_fail(&checked, scope.as_arrow()) {
+        return Ok(checked);
+    }
+    Ok(checked.transform_up(|expr| lazily(expr, scope.as_arrow()))?.data)
+}
+
+fn lazily(
+    expr: Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> datafusion_common::Result<Transformed<Arc<dyn PhysicalExpr>>> {
+    let binary = expr.downcast_ref::<BinaryExpr>();
+    let connective = binary.and_then(|binary| lazy(*binary.op(), [binary.left(), binary.right()], schema));
+    Ok(connective.map_or_else(|| Transformed::no(expr), Transformed::yes))
 }
 
 /// Some functions (`coalesce`, `nvl`) exist only until they are simplified to others.

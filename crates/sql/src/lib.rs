@@ -4,6 +4,7 @@
 //! positions and knows its schema. [`Lowering`] adds its operators to a circuit, equal sub-plans once. This crate plans; it never executes.
 
 mod bind;
+mod connective;
 mod constants;
 mod describe;
 mod error;

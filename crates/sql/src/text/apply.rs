@@ -1,87 +1,26 @@
 //! Subqueries as nodes: every EXISTS, IN, scalar subquery and LATERAL becomes an [`Apply`] of a subquery to the rows of an input.
 //!
-//! The optimizer works inside both inputs of an apply and leaves the apply alone; `translate_apply.rs` computes it. Conjuncts without a subquery go below the
-//! apply, where they are pushed down and find join keys as usual.
+//! Conjuncts without a subquery go below the apply, where they are pushed down and find join keys as usual.
 
-use std::cmp::Ordering;
-use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_common::{Column, DFSchema, DFSchemaRef, JoinType, Result, TableReference, internal_err};
+use datafusion_common::{Column, DFSchema, JoinType, Result, internal_err};
 use datafusion_expr::expr::{AggregateFunction, Alias, Exists, InSubquery};
-use datafusion_expr::logical_plan::{Aggregate, Extension, Filter, Join, Projection, Subquery};
+use datafusion_expr::logical_plan::builder::build_join_schema;
+use datafusion_expr::logical_plan::{Aggregate, Filter, Join, Projection, Subquery};
 use datafusion_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, UserDefinedLogicalNodeCore};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::aggregates::{SINGLE_VALUE, aggregate_stub};
+use super::apply_node::{Apply, ApplyKind, as_apply};
 use super::planner::external;
 use crate::PlanError;
-
-/// What becomes of the rows of the input.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ApplyKind {
-    /// Rows for which the subquery has a row; with a key, one whose first column equals it.
-    Semi { key: Option<Column> },
-    /// Rows for which it has none; with a key, by the rules of NOT IN.
-    Anti { key: Option<Column> },
-    /// All rows with one more column: whether there is such a row. With a key it may be NULL.
-    Mark { key: Option<Column> },
-    /// All rows with the value of the subquery, NULL if it has no row.
-    Scalar,
-    /// All pairs of a row and a row of the subquery for it; with `keep` rows without a pair stay.
-    Lateral { keep: bool },
-}
-
-/// A subquery applied to every row of an input.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Apply {
-    pub(crate) kind: ApplyKind,
-    pub(crate) input: LogicalPlan,
-    pub(crate) subquery: LogicalPlan,
-    schema: DFSchemaRef,
-}
 
 /// Replaces all subqueries of a plan by applies.
 pub(crate) fn resolve(plan: LogicalPlan) -> Result<LogicalPlan> {
     Resolver::default().plan(plan)
-}
-
-/// The outer columns that a subquery reads and does not find inside itself.
-pub(crate) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
-    let mut found: Vec<Column> = Vec::new();
-    collect_outer(plan, &mut found)?;
-    let mut seen = HashSet::new();
-    found.retain(|column| seen.insert(column.clone()));
-    Ok(found)
-}
-
-fn collect_outer(plan: &LogicalPlan, found: &mut Vec<Column>) -> Result<()> {
-    plan.apply_expressions(|expr| {
-        expr.apply(|part| {
-            if let Expr::OuterReferenceColumn(_, column) = part {
-                found.push(column.clone());
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })
-    })?;
-    if let Some(apply) = as_apply(plan) {
-        collect_outer(&apply.input, found)?;
-        let inner = outer_columns(&apply.subquery)?;
-        found.extend(inner.into_iter().filter(|column| !apply.input.schema().has_column(column)));
-        return Ok(());
-    }
-    plan.inputs().into_iter().try_for_each(|input| collect_outer(input, found))
-}
-
-/// The apply that a node is.
-pub(crate) fn as_apply(plan: &LogicalPlan) -> Option<&Apply> {
-    match plan {
-        LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref(),
-        _ => None,
-    }
 }
 
 #[derive(Default)]
@@ -131,7 +70,8 @@ impl Resolver {
                 self.apply(input, subquery, kind)
             }
             (Expr::InSubquery(InSubquery { expr, subquery, negated }), not) => {
-                let (input, key) = self.key(input, *expr)?;
+                let (input, expr) = self.extract(input, *expr)?;
+                let (input, key) = self.key(input, expr)?;
                 let kind = if negated ^ not {
                     ApplyKind::Anti { key: Some(key) }
                 } else {
@@ -177,7 +117,14 @@ impl Resolver {
 
     /// Replaces the subqueries of an expression by columns of the input.
     fn extract(&mut self, input: LogicalPlan, expr: Expr) -> Result<(LogicalPlan, Expr)> {
-        let mut input = input;
+        let mut inputs = [input];
+        let replaced = self.extract_among(&mut inputs, expr)?;
+        let [input] = inputs;
+        Ok((input, replaced))
+    }
+
+    /// The same over several inputs: a subquery is applied to the one whose columns it reads.
+    fn extract_among(&mut self, inputs: &mut [LogicalPlan], expr: Expr) -> Result<Expr> {
         let replaced = expr.transform_down(|part| {
             let (kind, subquery, key, negated) = match part {
                 Expr::Exists(Exists { subquery, negated }) => ("mark", subquery, None, negated),
@@ -187,19 +134,22 @@ impl Resolver {
                 Expr::ScalarSubquery(subquery) => ("scalar", subquery, None, false),
                 other => return Ok(Transformed::no(other)),
             };
-            let mut inner = std::mem::take(&mut input);
+            let key = key.map(|key| self.extract_among(inputs, key)).transpose()?;
+            let Some(side) = side_of(inputs, &subquery, key.as_ref())? else {
+                return Err(refused("a subquery that reads both sides of this join is not supported"));
+            };
+            let mut input = std::mem::take(&mut inputs[side]);
             let key = match key {
                 Some(expr) => {
-                    let (extracted, expr) = self.extract(inner, expr)?;
-                    let (keyed, column) = self.key(extracted, expr)?;
-                    inner = keyed;
+                    let (keyed, column) = self.key(input, expr)?;
+                    input = keyed;
                     Some(column)
                 }
                 None => None,
             };
             let kind = if kind == "mark" { ApplyKind::Mark { key } } else { ApplyKind::Scalar };
-            input = self.apply(inner, subquery, kind)?;
-            let column = input
+            inputs[side] = self.apply(input, subquery, kind)?;
+            let column = inputs[side]
                 .schema()
                 .columns()
                 .pop()
@@ -207,7 +157,7 @@ impl Resolver {
                 .ok_or_else(|| refused("internal: an apply without a column"))?;
             Ok(Transformed::new(if negated { !column } else { column }, true, TreeNodeRecursion::Jump))
         })?;
-        Ok((input, replaced.data))
+        Ok(replaced.data)
     }
 
     /// The column of an expression, added to the input if it is not one.
@@ -241,7 +191,7 @@ impl Resolver {
                 Arc::new(DFSchema::new_with_metadata(fields, Default::default())?)
             }
         };
-        Ok(node(Apply { kind, input, subquery, schema }))
+        Ok(Apply { kind, input, subquery, schema }.into_plan())
     }
 
     /// `a JOIN LATERAL (..) ON c`: the condition belongs to the subquery, so that rows without a pair can stay.
@@ -259,20 +209,85 @@ impl Resolver {
             right = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(right))?);
         }
         let schema = join.schema;
-        Ok(node(Apply { kind: ApplyKind::Lateral { keep }, input: left, subquery: right, schema }))
+        Ok(Apply { kind: ApplyKind::Lateral { keep }, input: left, subquery: right, schema }.into_plan())
     }
 
-    /// The condition of an inner join may as well stand above it.
+    /// The condition of an inner join may as well stand above it. Of another join, subqueries that read one side become columns of it.
     fn join_condition(&mut self, mut join: Join) -> Result<LogicalPlan> {
-        if join.join_type != JoinType::Inner {
-            return Err(refused(&format!(
-                "a subquery in the condition of a {} JOIN is not supported: compute it in a subquery of FROM",
-                join.join_type
-            )));
-        }
         let Some(predicate) = join.filter.take() else { return Ok(LogicalPlan::Join(join)) };
-        self.filter(Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?)
+        if join.join_type == JoinType::Inner {
+            return self.filter(Filter::try_new(predicate, Arc::new(LogicalPlan::Join(join)))?);
+        }
+        let columns: Vec<Expr> = join.schema.columns().into_iter().map(Expr::Column).collect();
+        let mut sides = [Arc::unwrap_or_clone(join.left), Arc::unwrap_or_clone(join.right)];
+        if reads_both(&sides, &predicate)? {
+            let [left, right] = sides;
+            let rows = match join.join_type {
+                JoinType::Left => self.pairs_of_each(left, right, predicate)?,
+                JoinType::Right => self.pairs_of_each(right, left, predicate)?,
+                other => {
+                    return Err(refused(&format!(
+                        "a subquery that reads both sides of a {other} JOIN is not supported: compute it in a subquery of FROM"
+                    )));
+                }
+            };
+            return Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(rows))?));
+        }
+        let filter = Some(self.extract_among(&mut sides, predicate)?);
+        let [left, right] = sides.map(Arc::new);
+        let (kind, constraint) = (join.join_type, join.join_constraint);
+        let joined =
+            Join::try_new(left, right, join.on, filter, kind, constraint, join.null_equality, false)?;
+        Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(LogicalPlan::Join(joined)))?))
     }
+
+    /// A left join as the rows of the right applied to each row of the left.
+    fn pairs_of_each(
+        &mut self,
+        left: LogicalPlan,
+        right: LogicalPlan,
+        condition: Expr,
+    ) -> Result<LogicalPlan> {
+        let schema = build_join_schema(left.schema(), right.schema(), &JoinType::Left)?;
+        let condition = as_outer(condition, left.schema(), right.schema())?;
+        let subquery = self.filter(Filter::try_new(condition, Arc::new(right))?)?;
+        let kind = ApplyKind::Lateral { keep: true };
+        Ok(Apply { kind, input: left, subquery, schema: Arc::new(schema) }.into_plan())
+    }
+}
+
+/// The input whose columns a subquery and its key read; the first if they read none, none if they read several.
+fn side_of(inputs: &[LogicalPlan], subquery: &Subquery, key: Option<&Expr>) -> Result<Option<usize>> {
+    let mut read: Vec<Column> = key.into_iter().flat_map(Expr::column_refs).cloned().collect();
+    subquery.subquery.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|part| {
+                if let Expr::OuterReferenceColumn(_, column) = part {
+                    read.push(column.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    let asked = |input: &LogicalPlan| read.iter().any(|column| input.schema().has_column(column));
+    let mut sides = inputs.iter().enumerate().filter(|(_, input)| asked(input)).map(|(side, _)| side);
+    Ok(match (sides.next(), sides.next()) {
+        (None, _) => Some(0),
+        (Some(side), None) => Some(side),
+        (Some(_), Some(_)) => None,
+    })
+}
+
+/// Whether one of the subqueries of a condition reads several inputs.
+fn reads_both(inputs: &[LogicalPlan], condition: &Expr) -> Result<bool> {
+    condition.exists(|part| {
+        Ok(match part {
+            Expr::Exists(exists) => side_of(inputs, &exists.subquery, None)?.is_none(),
+            Expr::InSubquery(found) => side_of(inputs, &found.subquery, Some(&found.expr))?.is_none(),
+            Expr::ScalarSubquery(subquery) => side_of(inputs, subquery, None)?.is_none(),
+            _ => false,
+        })
+    })
 }
 
 /// Columns of `left` that a condition over both reads become outer references.
@@ -287,11 +302,32 @@ fn as_outer(condition: Expr, left: &DFSchema, right: &DFSchema) -> Result<Expr> 
     Ok(rewritten.data)
 }
 
+/// The value of a subquery whose column is never NULL is NULL all the same if it has no row. What may have none says so in its schema then, before anybody
+/// simplifies by it.
+pub(crate) fn maybe_null(subquery: LogicalPlan) -> Result<LogicalPlan> {
+    let certain = subquery.schema().field(0).is_nullable() || has_a_row(&subquery);
+    if certain { Ok(subquery) } else { single_value(subquery) }
+}
+
+fn has_a_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => has_a_row(&projection.input),
+        LogicalPlan::SubqueryAlias(alias) => has_a_row(&alias.input),
+        LogicalPlan::Sort(sort) => has_a_row(&sort.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
+        LogicalPlan::Values(values) => !values.values.is_empty(),
+        _ => false,
+    }
+}
+
 /// A scalar subquery has at most one row: an aggregate of all rows has, and a limit of one; any other is checked.
 fn single(subquery: LogicalPlan) -> Result<LogicalPlan> {
-    if is_single(&subquery)? {
-        return Ok(subquery);
-    }
+    if is_single(&subquery)? { Ok(subquery) } else { single_value(subquery) }
+}
+
+/// The first column of the only row; more rows are an error.
+fn single_value(subquery: LogicalPlan) -> Result<LogicalPlan> {
     let Some(function) = aggregate_stub(SINGLE_VALUE) else { return internal_err!("no {SINGLE_VALUE}") };
     let value = Expr::Column(subquery.schema().columns().remove(0));
     let call = Expr::AggregateFunction(AggregateFunction::new_udf(
@@ -370,97 +406,6 @@ fn opened(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
-fn node(apply: Apply) -> LogicalPlan {
-    LogicalPlan::Extension(Extension { node: Arc::new(apply) })
-}
-
 fn refused(reason: &str) -> datafusion_common::DataFusionError {
     external(PlanError::Invalid(reason.to_owned()))
-}
-
-impl UserDefinedLogicalNodeCore for Apply {
-    fn name(&self) -> &str {
-        "Apply"
-    }
-
-    fn inputs(&self) -> Vec<&LogicalPlan> {
-        vec![&self.input, &self.subquery]
-    }
-
-    fn schema(&self) -> &DFSchemaRef {
-        &self.schema
-    }
-
-    fn expressions(&self) -> Vec<Expr> {
-        Vec::new()
-    }
-
-    fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "Apply: {:?}", self.kind)
-    }
-
-    fn with_exprs_and_inputs(&self, _exprs: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
-        let [input, subquery] =
-            <[LogicalPlan; 2]>::try_from(inputs).or_else(|_| internal_err!("an apply has two inputs"))?;
-        let schema = self.schema_over(&input, &subquery)?;
-        Ok(Self { kind: self.kind.clone(), input, subquery, schema })
-    }
-
-    /// Columns of the input that nobody reads need not come along; the subquery's are few.
-    fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
-        let width = self.input.schema().fields().len();
-        let mut needed: Vec<usize> =
-            output_columns.iter().copied().filter(|column| *column < width).collect();
-        let key = match &self.kind {
-            ApplyKind::Semi { key } | ApplyKind::Anti { key } | ApplyKind::Mark { key } => key.clone(),
-            _ => None,
-        };
-        let outer = outer_columns(&self.subquery).ok()?;
-        needed.extend(
-            key.iter().chain(&outer).filter_map(|column| self.input.schema().maybe_index_of_column(column)),
-        );
-        needed.sort_unstable();
-        needed.dedup();
-        let subquery = match self.kind {
-            ApplyKind::Lateral { .. } => output_columns
-                .iter()
-                .filter(|column| **column >= width)
-                .map(|column| column - width)
-                .collect(),
-            _ => (0..self.subquery.schema().fields().len()).collect(),
-        };
-        Some(vec![needed, subquery])
-    }
-}
-
-impl Apply {
-    /// The output over inputs that may have lost columns.
-    fn schema_over(&self, input: &LogicalPlan, subquery: &LogicalPlan) -> Result<DFSchemaRef> {
-        let own = |plan: &LogicalPlan| -> Vec<(Option<TableReference>, Arc<Field>)> {
-            plan.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field))).collect()
-        };
-        let mut fields = own(input);
-        match self.kind {
-            ApplyKind::Semi { .. } | ApplyKind::Anti { .. } => {}
-            ApplyKind::Mark { .. } | ApplyKind::Scalar => {
-                let last = self.schema.fields().len() - 1;
-                let (qualifier, field) = self.schema.qualified_field(last);
-                fields.push((qualifier.cloned(), Arc::clone(field)));
-            }
-            ApplyKind::Lateral { keep } => {
-                let loosened = |(qualifier, field): (Option<TableReference>, Arc<Field>)| {
-                    let nullable = keep || field.is_nullable();
-                    (qualifier, Arc::new(field.as_ref().clone().with_nullable(nullable)))
-                };
-                fields.extend(own(subquery).into_iter().map(loosened));
-            }
-        }
-        Ok(Arc::new(DFSchema::new_with_metadata(fields, Default::default())?))
-    }
-}
-
-impl PartialOrd for Apply {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self.input.partial_cmp(&other.input)
-    }
 }

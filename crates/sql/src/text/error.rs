@@ -119,6 +119,7 @@ impl SqlError {
 
     /// Messages quote the name that is to blame, mostly.
     fn from_message(message: &str, text: &str) -> Self {
+        let message = &readable(message);
         let message = message.strip_prefix("Error during planning: ").unwrap_or(message).trim().to_owned();
         if let Some(name) =
             message.strip_prefix("Invalid function '").and_then(|rest| rest.split('\'').next())
@@ -148,6 +149,20 @@ impl fmt::Display for SqlError {
             .collect();
         write!(f, "\n{label}{}\n{:width$}{before}^", self.line, "", width = label.len())
     }
+}
+
+/// A message without the numbers by which plans tell relations apart: `a#3.k` is `a.k` to its reader.
+pub(crate) fn readable(message: &str) -> String {
+    let mut parts = message.split('#');
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() == part.len() {
+            words.push('#');
+        }
+        words.push_str(rest);
+    }
+    words
 }
 
 /// The first place where a name is used in a text, outside strings and comments.

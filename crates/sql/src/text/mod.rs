@@ -5,12 +5,17 @@
 
 mod aggregates;
 mod apply;
+mod apply_node;
+mod binder;
 mod catalog;
 mod change;
+mod connectives;
 mod error;
+mod first_rows;
 mod guards;
 mod parse;
 mod planner;
+mod recursion;
 mod relation;
 mod rules;
 mod set_operations;

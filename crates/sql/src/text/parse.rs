@@ -13,8 +13,8 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion_sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArgumentClause, FunctionArguments, Ident, Query, Select, SelectItem,
-    Spanned, Statement, TableFactor, VisitMut, VisitorMut,
+    Expr, FunctionArgumentClause, FunctionArguments, Ident, Query, Select, SelectItem, Spanned, Statement,
+    TableFactor, VisitMut, VisitorMut,
 };
 use datafusion_sql::sqlparser::dialect::GenericDialect;
 use datafusion_sql::sqlparser::keywords::Keyword;
@@ -22,7 +22,7 @@ use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
 use super::error::{Position, SqlError};
-use super::{set_operations, table_functions};
+use super::{connectives, set_operations, table_functions};
 
 /// How deeply parentheses and subqueries may nest.
 const NESTING: usize = 128;
@@ -38,6 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
         SqlError::at(format!("syntax error: {}", error.message), text, position)
     })?;
     check_depth(&tokens, text)?;
+    write_out_tables(&mut tokens);
     number_placeholders(&mut tokens);
     free_names(&mut tokens);
     let parser =
@@ -107,6 +108,26 @@ fn adds_level(token: &Token) -> bool {
     }
 }
 
+/// A statement `TABLE t` is `SELECT * FROM t`, which the parser knows inside of parentheses only.
+fn write_out_tables(tokens: &mut Vec<TokenWithSpan>) {
+    let mut starts = true;
+    let mut at = 0;
+    while at < tokens.len() {
+        let span = tokens[at].span;
+        let is_table = matches!(&tokens[at].token, Token::Word(word) if word.keyword == Keyword::TABLE);
+        if starts && is_table {
+            let written = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+            let written = written.map(|token| TokenWithSpan { token, span });
+            tokens.splice(at..=at, written);
+            at += 2;
+        }
+        if !matches!(tokens[at].token, Token::Whitespace(_)) {
+            starts = tokens[at].token == Token::SemiColon;
+        }
+        at += 1;
+    }
+}
+
 fn number_placeholders(tokens: &mut [TokenWithSpan]) {
     let mut count = 0;
     for token in tokens {
@@ -168,24 +189,31 @@ impl VisitorMut for Mender {
     /// Why a statement is refused, and where.
     type Break = (String, Position);
 
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        connectives::mend(expr);
+        check_ordered_window(expr)
+    }
+}
+
+/// Prepares the queries inside of a change for DataFusion's planner.
+pub(crate) struct Preparer;
+
+impl VisitorMut for Preparer {
+    type Break = ();
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         set_operations::mark(&mut query.body);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         name_apart(&mut select.projection);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         table_functions::mend(factor);
         ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
-        rebalance_distinct_from(expr);
-        check_ordered_window(expr)
     }
 }
 
@@ -226,45 +254,4 @@ fn name_apart(items: &mut [SelectItem]) {
             .unwrap_or(short);
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', fresh) };
     }
-}
-
-/// `a IS DISTINCT FROM (b AND c)`, without parentheses in the text, is `(a IS DISTINCT FROM b) AND c`.
-fn rebalance_distinct_from(expr: &mut Expr) {
-    let (left, right, negated) = match expr {
-        Expr::IsDistinctFrom(left, right) => (left, right, false),
-        Expr::IsNotDistinctFrom(left, right) => (left, right, true),
-        _ => return,
-    };
-    if !is_connective(right) {
-        return;
-    }
-    let left = std::mem::replace(left.as_mut(), placeholder());
-    let mut tree = std::mem::replace(right.as_mut(), placeholder());
-    let innermost = leftmost(&mut tree);
-    let compared = Box::new(std::mem::replace(innermost, placeholder()));
-    *innermost = if negated {
-        Expr::IsNotDistinctFrom(Box::new(left), compared)
-    } else {
-        Expr::IsDistinctFrom(Box::new(left), compared)
-    };
-    *expr = tree;
-}
-
-fn is_connective(expr: &Expr) -> bool {
-    matches!(expr, Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor, .. })
-}
-
-/// The first operand of a chain of connectives.
-fn leftmost(expr: &mut Expr) -> &mut Expr {
-    if !is_connective(expr) {
-        return expr;
-    }
-    match expr {
-        Expr::BinaryOp { left, .. } => leftmost(left),
-        other => other,
-    }
-}
-
-fn placeholder() -> Expr {
-    Expr::Identifier(Ident::new(""))
 }

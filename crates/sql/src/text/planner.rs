@@ -11,12 +11,14 @@ use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{DFSchema, DataFusionError, ParamValues, Result, ScalarValue};
 use datafusion_expr::{Expr, LogicalPlan, Volatility};
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
-use datafusion_sql::sqlparser::ast::{Query, Statement};
+use datafusion_sql::sqlparser::ast::{Query, Statement, VisitMut};
 
 use tailrace_operators::Scalar;
 
+use super::binder::Binder;
 use super::catalog::{Catalog, Provider};
 use super::error::SqlError;
+use super::parse::Preparer;
 use super::translate::Translator;
 use super::{apply, guards, rules, set_operations};
 use crate::constants::check_plan;
@@ -95,12 +97,14 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Plans a query.
     pub(crate) fn query(&self, query: &Query) -> Result<PlannedQuery> {
-        let logical = self.statement(Statement::Query(Box::new(query.clone())))?;
+        let provider = Provider::new(self.catalog, rules::options());
+        let logical = self.fill_in(Binder::new(&provider).bind(query)?)?;
         self.translate(self.optimize(logical)?)
     }
 
     /// DataFusion's plan of a statement, with parameters filled in.
-    pub(crate) fn statement(&self, statement: Statement) -> Result<LogicalPlan> {
+    pub(crate) fn statement(&self, mut statement: Statement) -> Result<LogicalPlan> {
+        let _ = VisitMut::visit(&mut statement, &mut Preparer);
         let options = rules::options();
         let parser_options = ParserOptions::from(&options.sql_parser);
         let provider = Provider::new(self.catalog, options);

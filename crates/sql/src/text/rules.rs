@@ -9,7 +9,8 @@ use std::sync::Arc;
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::Transformed;
-use datafusion_expr::LogicalPlan;
+use datafusion_expr::utils::split_conjunction;
+use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_optimizer::analyzer::AnalyzerRule;
 use datafusion_optimizer::analyzer::resolve_grouping_function::ResolveGroupingFunction;
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
@@ -95,8 +96,20 @@ fn shaping() -> Vec<Rule> {
 
 fn apply(rule: &Rule, plan: LogicalPlan, context: &OptimizerContext) -> Result<Transformed<LogicalPlan>> {
     match rule.apply_order() {
-        Some(ApplyOrder::TopDown) => plan.transform_down_with_subqueries(|node| rule.rewrite(node, context)),
+        Some(ApplyOrder::TopDown) => plan.transform_down_with_subqueries(|node| {
+            if holds_filter(&node) { Ok(Transformed::no(node)) } else { rule.rewrite(node, context) }
+        }),
         Some(ApplyOrder::BottomUp) => plan.transform_up_with_subqueries(|node| rule.rewrite(node, context)),
         None => rule.rewrite(plan, context),
     }
+}
+
+/// Whether a node is a filter over groups that are there also without rows. A condition that reads no column would be pushed down below them, where it empties the input
+/// and leaves the row of the empty group.
+fn holds_filter(node: &LogicalPlan) -> bool {
+    let LogicalPlan::Filter(filter) = node else { return false };
+    let LogicalPlan::Aggregate(aggregate) = filter.input.as_ref() else { return false };
+    let sets = matches!(aggregate.group_expr[..], [Expr::GroupingSet(_)]);
+    let constant = split_conjunction(&filter.predicate).iter().any(|conjunct| !conjunct.any_column_refs());
+    (aggregate.group_expr.is_empty() || sets) && constant
 }

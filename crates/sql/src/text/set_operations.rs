@@ -7,8 +7,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_schema::FieldRef;
 use datafusion_common::tree_node::Transformed;
-use datafusion_common::{DFSchemaRef, Result, internal_err};
+use datafusion_common::{DFSchema, DFSchemaRef, Result, TableReference, internal_err};
 use datafusion_expr::logical_plan::{Extension, Union};
 use datafusion_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion_sql::sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, Values};
@@ -69,6 +70,18 @@ pub(crate) fn mark(body: &mut SetExpr) {
         let inner = std::mem::replace(right.as_mut(), nothing());
         **right = select_all(inner, kind.marker());
     }
+}
+
+/// A set operation of inputs with the same types; it has the names of the left.
+pub(crate) fn set_operation(kind: SetKind, left: LogicalPlan, right: LogicalPlan) -> Result<LogicalPlan> {
+    let nullable = |(mine, theirs): ((Option<&TableReference>, &FieldRef), &FieldRef)| {
+        let nullable = mine.1.is_nullable() || theirs.is_nullable();
+        (None, Arc::new(mine.1.as_ref().clone().with_nullable(nullable)))
+    };
+    let fields = left.schema().iter().zip(right.schema().fields()).map(nullable).collect();
+    let schema = Arc::new(DFSchema::new_with_metadata(fields, Default::default())?);
+    let operation = SetOperation { kind, left, right, schema };
+    Ok(LogicalPlan::Extension(Extension { node: Arc::new(operation) }))
 }
 
 /// Turns marked unions into set operations.

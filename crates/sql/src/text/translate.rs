@@ -9,21 +9,24 @@ use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion_expr::logical_plan::{
-    Distinct, DistinctOn, EmptyRelation, FetchType, Filter, Limit, Projection, SkipType, Sort, TableScan,
-    Union, Values,
+    Distinct, DistinctOn, EmptyRelation, Extension, FetchType, Filter, Limit, Projection, SkipType, Sort,
+    TableScan, Union, Values,
 };
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{Expr, LogicalPlan, SortExpr};
 use tailrace_operators::{OrderBy, Scalar, TopKSpec};
 use tailrace_trace::{ChangeBatch, normal_array};
 
-use super::apply::as_apply;
+use super::apply_node::as_apply;
 use super::catalog::RelationSource;
+use super::first_rows::FirstRows;
 use super::planner::PlannedQuery;
+use super::recursion::MutualRecursion;
 use super::relation::{Relation, computed};
 use super::set_operations::{SetKind, SetOperation};
 use super::translate_apply::Domain;
 use crate::bind::bind_columns;
+use crate::connective::may_fail;
 use crate::{Plan, PlanError, PlanKind};
 
 /// Translates one query, or one subquery for all values of the outer columns that it depends on.
@@ -99,15 +102,26 @@ impl Translator {
             LogicalPlan::RecursiveQuery(recursive) => self.recursive(recursive),
             LogicalPlan::Subquery(subquery) => self.relation(&subquery.subquery),
             LogicalPlan::Repartition(repartition) => self.relation(&repartition.input),
-            LogicalPlan::Extension(extension) => match extension.node.as_any().downcast_ref::<SetOperation>()
-            {
-                Some(operation) => self.set_operation(operation, plan.schema()),
-                None => match as_apply(plan) {
-                    Some(apply) => self.apply(apply, plan.schema()),
-                    None => Err(refused(plan)),
-                },
-            },
+            LogicalPlan::Extension(extension) => self.own_node(extension, plan),
             other => Err(refused(other)),
+        }
+    }
+
+    /// A node of ours.
+    fn own_node(&self, extension: &Extension, plan: &LogicalPlan) -> Result<Relation, PlanError> {
+        let node = extension.node.as_any();
+        if let Some(operation) = node.downcast_ref::<SetOperation>() {
+            return self.set_operation(operation, plan.schema());
+        }
+        if let Some(recursion) = node.downcast_ref::<MutualRecursion>() {
+            return self.mutual_recursion(recursion, plan.schema());
+        }
+        if let Some(first) = node.downcast_ref::<FirstRows>() {
+            return self.first_rows_of(first);
+        }
+        match as_apply(plan) {
+            Some(apply) => self.apply(apply, plan.schema()),
+            None => Err(refused(plan)),
         }
     }
 
@@ -151,7 +165,8 @@ impl Translator {
         if conjuncts.is_empty() {
             return Ok(input);
         }
-        let predicates = input.bind_all(conjuncts)?;
+        let mut predicates = input.bind_all(conjuncts)?;
+        predicates.sort_by_key(|predicate| may_fail(predicate.expr(), input.plan().schema()));
         input.over(Plan::new(
             PlanKind::Filter { input: input.plan().clone(), predicates },
             Arc::clone(input.plan().schema()),

@@ -7,13 +7,14 @@ use datafusion_common::{DFSchema, ScalarValue};
 use datafusion_expr::expr::{AggregateFunction as CallExpr, GroupingSet, NullTreatment};
 use datafusion_expr::logical_plan::Aggregate;
 use datafusion_expr::utils::grouping_set_to_exprlist;
-use datafusion_expr::{Expr, lit};
+use datafusion_expr::{Expr, lit, when};
 use tailrace_operators::{AggregateCall, AggregateFunction, AggregateSpec, Scalar};
 use tailrace_trace::ChangeBatch;
 
 use super::aggregates::SINGLE_VALUE;
 use super::relation::{Relation, constant_row};
 use super::translate::{Translator, evaluate_constant};
+use crate::connective::may_fail;
 use crate::single_value::at_most_one;
 use crate::{Plan, PlanError, PlanKind};
 
@@ -243,7 +244,15 @@ pub(crate) fn bind_call(input: &Relation, call: &CallExpr) -> Result<(AggregateC
     } else {
         &params.args[..]
     };
-    let args = input.bind_all(taken)?;
+    let mut args = input.bind_all(taken)?;
+    if let Some(filter) = &params.filter {
+        for (arg, expr) in args.iter_mut().zip(taken) {
+            if may_fail(arg.expr(), input.plan().schema()) {
+                // The rows that the filter drops must not fail.
+                *arg = input.bind(&when(filter.as_ref().clone(), expr.clone()).end()?)?;
+            }
+        }
+    }
     let counts_rows =
         function == AggregateFunction::Count && !params.distinct && args.iter().all(|arg| !arg.nullable());
     let args = if counts_rows { Vec::new() } else { args };

@@ -19,7 +19,7 @@ use datafusion_physical_expr::expressions::{CaseExpr, IsNotNullExpr, IsNullExpr,
 use tailrace_operators::Scalar;
 use tailrace_trace::ChangeBatch;
 
-use super::apply::{Apply, ApplyKind, outer_columns};
+use super::apply_node::{Apply, ApplyKind, outer_columns};
 use super::relation::{Relation, computed, named, numbered_beyond};
 use super::translate::{Translator, outer_of};
 use super::translate_join::{Sides, not_null};

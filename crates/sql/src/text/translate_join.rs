@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::Schema;
 use datafusion_common::{Column, DFSchema, JoinType, NullEquality, ScalarValue};
 use datafusion_expr::Expr;
 use datafusion_expr::logical_plan::Join;
@@ -15,6 +16,7 @@ use tailrace_operators::Scalar;
 use super::relation::{Relation, named, numbered_beyond};
 use super::translate::{Translator, outer_of};
 use crate::bind::bind_columns;
+use crate::connective::may_fail;
 use crate::plan_builder::join_schema;
 use crate::{JoinKind, Plan, PlanError, PlanKind};
 
@@ -223,13 +225,20 @@ fn bind_residual(filter: &Expr, left: &Relation, right: &Relation) -> Result<Vec
     let literal_true = |expr: &&Expr| !matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _));
     let conjuncts = split_conjunction(filter).into_iter().filter(literal_true);
     if left.outer().is_empty() && right.outer().is_empty() {
-        return conjuncts.map(|conjunct| bind_columns(conjunct, &scope, &columns, &schema)).collect();
+        let bound = conjuncts.map(|conjunct| bind_columns(conjunct, &scope, &columns, &schema));
+        return Ok(failing_last(bound.collect::<Result<_, _>>()?, &schema));
     }
-    let pairs = Plan::new(PlanKind::Union(Vec::new()), schema);
+    let pairs = Plan::new(PlanKind::Union(Vec::new()), Arc::clone(&schema));
     let right_outer = right.outer().iter().map(|(column, place)| (column.clone(), place + width));
     let both = Relation::chosen(pairs, columns, &scope)?
         .depending(left.outer().iter().cloned().chain(right_outer).fold(Vec::new(), first_of_each));
-    conjuncts.map(|conjunct| both.bind(conjunct)).collect()
+    Ok(failing_last(both.bind_all(conjuncts)?, &schema))
+}
+
+/// Predicates are tested one after the other: those that may fail see the fewest rows at the end.
+fn failing_last(mut predicates: Vec<Scalar>, schema: &Schema) -> Vec<Scalar> {
+    predicates.sort_by_key(|predicate| may_fail(predicate.expr(), schema));
+    predicates
 }
 
 fn first_of_each(mut known: Vec<(Column, usize)>, next: (Column, usize)) -> Vec<(Column, usize)> {

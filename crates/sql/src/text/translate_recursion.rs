@@ -7,15 +7,17 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
+use datafusion_common::DFSchema;
 use datafusion_expr::LogicalPlan;
 use datafusion_expr::logical_plan::{RecursiveQuery, Unnest};
 use tailrace_operators::Scalar;
 
 use super::catalog::RelationSource;
+use super::recursion::MutualRecursion;
 use super::relation::{Relation, computed, numbered_beyond};
 use super::translate::Translator;
 use crate::scalar_function;
-use crate::{JoinKind, Plan, PlanError, PlanKind};
+use crate::{JoinKind, Plan, PlanError, PlanKind, RelationId};
 
 /// The most iterations of one step. A recursion that needs more is taken for one that never ends.
 const LIMIT: u32 = 100_000;
@@ -35,13 +37,41 @@ impl Translator {
             return Err(PlanError::Refused { name: query.name.clone(), reason });
         }
         let (start, step) = (conformed(&start.compact()?, &wanted)?, step.compact()?);
-        check_linear(&step, &relation, &query.name)?;
+        let reads = |plan: &Plan| plan.free_relations() == relation.free_relations();
+        check_linear(&step, &reads, false, &query.name)?;
         let body = start.union_all(&[conformed(&step, &wanted)?])?;
         let plans = Plan::recursion(&query.name, &[(relation, body)], LIMIT, query.is_distinct)?;
         let Some(plan) = plans.into_iter().next() else {
             return Err(PlanError::Invalid("internal: an empty recursion".into()));
         };
         Relation::new(plan, &query.schema)
+    }
+
+    /// Relations that are defined by each other: the least sets that satisfy all definitions. Joins of them have one meaning then; what is not monotone has none.
+    pub(crate) fn mutual_recursion(
+        &self,
+        recursion: &MutualRecursion,
+        names: &DFSchema,
+    ) -> Result<Relation, PlanError> {
+        let mut pairs = Vec::with_capacity(recursion.bodies.len());
+        let free: Vec<RelationId> =
+            recursion.relations.iter().flat_map(|one| one.0.free_relations()).collect();
+        for (relation, body) in recursion.relations.iter().zip(&recursion.bodies) {
+            let rows = self.relation(body)?;
+            if !rows.outer().is_empty() {
+                let reason = format!("the recursive query '{}' depends on an outer query", recursion.name);
+                return Err(PlanError::Refused { name: recursion.name.clone(), reason });
+            }
+            let body = rows.compact()?;
+            let reads = |plan: &Plan| plan.free_relations().iter().any(|id| free.contains(id));
+            check_linear(&body, &reads, true, &recursion.name)?;
+            pairs.push((relation.0.clone(), conformed(&body, relation.0.schema())?));
+        }
+        let plans = Plan::recursion(&recursion.name, &pairs, LIMIT, true)?;
+        match plans.into_iter().nth(recursion.index) {
+            Some(plan) => Relation::new(plan, names),
+            None => Err(PlanError::Invalid("internal: a recursion without that relation".into())),
+        }
     }
 
     /// One list column after the other is unfolded; struct columns become their fields.
@@ -97,9 +127,7 @@ fn unfolded(plan: &Plan, column: usize, keep_empty: bool) -> Result<Plan, PlanEr
 }
 
 fn field_of(plan: &Plan, column: usize, field: &Field) -> Result<Scalar, PlanError> {
-    let names = datafusion_common::DFSchema::try_from(Arc::new(Schema::new(vec![
-        plan.schema().field(column).clone(),
-    ])))?;
+    let names = DFSchema::try_from(Arc::new(Schema::new(vec![plan.schema().field(column).clone()])))?;
     let source = Relation::chosen(plan.clone(), vec![column], &names)?;
     let whole = datafusion_expr::Expr::Column(names.columns().remove(0));
     source.bind(&scalar_function("get_field")?.call(vec![whole, datafusion_expr::lit(field.name().clone())]))
@@ -140,15 +168,19 @@ fn types(schema: &Schema) -> Vec<String> {
     schema.fields().iter().map(|field| field.data_type().to_string()).collect()
 }
 
-/// Whether each output row of the term comes from one row of the relation.
-fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanError> {
+/// Whether each output row of the term comes from one row of the relation or, where products are allowed, from one row each time that it is read.
+fn check_linear(
+    plan: &Plan,
+    reads: &dyn Fn(&Plan) -> bool,
+    products: bool,
+    name: &str,
+) -> Result<(), PlanError> {
     let refuse = |what: &str| {
         let reason = format!(
             "the recursive term of '{name}' {what}: what that means depends on the iteration, so it cannot be kept up to date"
         );
         Err(PlanError::Refused { name: name.to_owned(), reason })
     };
-    let reads = |plan: &Plan| plan.free_relations() == relation.free_relations();
     if !reads(plan) {
         return Ok(());
     }
@@ -159,6 +191,7 @@ fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanErro
         | PlanKind::Unnest { .. }
         | PlanKind::Union(_) => {}
         PlanKind::Join { left, right, kind, .. } => match (reads(left), reads(right), kind) {
+            (true, true, JoinKind::Inner | JoinKind::Semi) if products => {}
             (true, true, _) => return refuse("reads it twice in a join"),
             (_, _, JoinKind::Inner)
             | (true, false, JoinKind::Left | JoinKind::Semi | JoinKind::Anti)
@@ -173,5 +206,5 @@ fn check_linear(plan: &Plan, relation: &Plan, name: &str) -> Result<(), PlanErro
         PlanKind::Window { .. } | PlanKind::Framed { .. } => return refuse("uses a window over it"),
         _ => return refuse("uses it in a way that is not linear"),
     }
-    plan.inputs().into_iter().try_for_each(|input| check_linear(input, relation, name))
+    plan.inputs().into_iter().try_for_each(|input| check_linear(input, reads, products, name))
 }

@@ -214,6 +214,9 @@ fn shift(
 
 /// A constant argument that is a whole number.
 fn whole_number(name: &str, expr: Option<&Expr>) -> Result<i64, PlanError> {
+    if expr.is_some_and(|expr| expr.any_column_refs() || expr.contains_outer()) {
+        return Err(refused(name, format!("{name} needs a whole number that is a constant")));
+    }
     let value = expr.map_or(Ok(ScalarValue::Null), evaluate_constant)?.cast_to(&DataType::Int64)?;
     match value {
         ScalarValue::Int64(Some(number)) => Ok(number),

@@ -57,7 +57,8 @@ impl Database {
     pub(crate) fn current_rows(&self, name: &str) -> Result<ChangeBatch, EngineError> {
         let view = self.known_view(name)?;
         if let Some(content) = view.content {
-            return Ok(in_order_of(&*self.trace_of(content)?.consolidate()?, view.plan.schema()));
+            let whole = self.trace_of(content)?.consolidate()?;
+            return Ok(in_order_of(&whole, view.plan.schema()));
         }
         let rows = self.circuit.evaluate_integral(view.stream)?.into_changes()?;
         Ok(rows.with_schema(Arc::clone(view.plan.schema()))?)

@@ -10,6 +10,7 @@
 //! accumulators as many small ones. (Operators that do depend on history are refused.) A mark without columns only says that something was sent, so it counts as
 //! present or absent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tailrace_circuit::{Circuit, StreamId};
@@ -75,7 +76,7 @@ impl Database {
     /// The plan over the rows of the tables. The circuit is filled as a fork, whose copies of operators that show changes to the user are silent.
     fn from_scratch(&self, plan: &Plan) -> Result<Scratch, EngineError> {
         let (mut circuit, mut lowering) = (Circuit::new(), Lowering::default());
-        let mut tables = std::collections::HashMap::new();
+        let mut tables = HashMap::new();
         for (name, table) in &self.tables {
             let mut source = TableSource::new(Arc::clone(&table.layout), table.order.clone());
             tailrace_circuit::Operator::restore(&mut source, vec![self.trace_of(table.stream)?])?;
@@ -129,7 +130,6 @@ fn same_states(kept: &[Snapshot], computed: &[Snapshot]) -> Result<bool, TraceEr
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 mod tests {
     use tailrace_circuit::NodeId;
 

@@ -1,9 +1,9 @@
 //! A view: a plan whose changes are watched.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use std::sync::Arc;
 use tailrace_circuit::StreamId;
 use tailrace_sql::Plan;
 use tailrace_trace::{ChangeBatch, content_hash};

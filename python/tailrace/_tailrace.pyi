@@ -246,6 +246,15 @@ class Database:
     def table_key(self, name: str) -> list[str]: ...
     def create_view(self, name: str, plan: Plan, key: Sequence[str] = ...) -> None: ...
     def create_view_sql(self, name: str, sql: str) -> None: ...
+    def register_function(
+        self,
+        name: str,
+        function: Callable[..., object],
+        takes: Sequence[Type | None],
+        returns: Type,
+        nullable: bool,
+    ) -> None:
+        """Lets SQL call a Python function over Arrow arrays; an argument without a type is taken as it comes."""
     def execute(
         self, sql: str, params: Sequence[object]
     ) -> list[tuple[ArrowTable | None, tuple[int, Step] | None, str | None]]:

@@ -36,6 +36,7 @@ from .row import Row
 from .stream import Stream
 from .subscription import Source, Subscription, subscribed
 from .table import Table
+from .udf import udf_of
 from .untyped import row_class
 from .verification import Verification, verified
 from .view import View
@@ -161,6 +162,24 @@ class Database:
                 self._feed.skip_to(self.native.version)
                 self._forget_changed()
         return Result(outcomes, self._classes)
+
+    def register(self, function: Callable[..., Any], *, name: str | None = None) -> None:
+        """Let SQL call a function made by `@tr.udf`, by its own name or another.
+
+        >>> @tr.udf
+        ... def tripled(price: tr.Array[float]) -> tr.Array[float]:
+        ...     import pyarrow.compute as pc
+        ...     return pc.multiply(price, 3)
+        >>> db.register(tripled)
+        >>> db.execute("SELECT tripled(2.0) AS x").fetchall()
+        [(6.0,)]
+        """
+        found = udf_of(function)
+        takes = [None if taken is None else taken.native for taken in found.takes]
+        returns = found.returns
+        self.native.register_function(
+            name or found.name, found.over_arrays, takes, returns.native, returns.nullable
+        )
 
     def explain(self, sql: str) -> str:
         """How a query would be kept up to date: one operator a line, with the cost of a change."""

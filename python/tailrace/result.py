@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ._tailrace import ArrowTable, Step
 from .arrow import as_polars
@@ -61,7 +62,7 @@ class Result:
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        columns = [column.to_pylist() for column in self.to_arrow().columns]
+        columns = [_plain(column) for column in self.to_arrow().columns]
         return list(zip(*columns, strict=True))
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -89,3 +90,11 @@ class Result:
         from .notebook import table_html  # noqa: PLC0415 (for notebooks alone)
 
         return table_html(self.to_arrow())
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; the 16 bytes of a UUID as one."""
+    values: list[Any] = column.to_pylist()
+    if str(column.type) != "fixed_size_binary[16]":
+        return values
+    return [None if value is None else UUID(bytes=value) for value in values]

@@ -8,8 +8,10 @@ called with the values of one row. `tr.Array[X]` says both: to the function it i
 from __future__ import annotations
 
 import functools
+import inspect
 import typing
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ._tailrace import Expr
@@ -65,6 +67,26 @@ def udf(function: Callable[..., Any] | None = None, /, *, returns: Any = None) -
     return _udf(function, _returned(function))
 
 
+@dataclass(frozen=True)
+class Udf:
+    """What `@tr.udf` knows of a function, for those who call it by its name in SQL."""
+
+    name: str
+    over_arrays: Callable[..., object]
+    takes: list[DataType | None]
+    returns: DataType
+
+
+def udf_of(function: object) -> Udf:
+    """What is known of a function that `@tr.udf` made."""
+    found = getattr(function, "__tailrace_udf__", None)
+    if not isinstance(found, Udf):
+        raise PlanError(
+            f"{getattr(function, '__name__', function)!r} is no user function: decorate it with `@tr.udf`."
+        )
+    return found
+
+
 def _udf(function: Callable[..., Any], returns: DataType) -> Callable[..., Any]:
     name = getattr(function, "__name__", "udf")
     over_arrays = _with_pyarrow(name, function)
@@ -79,7 +101,25 @@ def _udf(function: Callable[..., Any], returns: DataType) -> Callable[..., Any]:
         )
         return symbolic_value(make(expr, returns, merge(symbols)))
 
+    call.__tailrace_udf__ = Udf(name, over_arrays, _taken(function), returns)  # type: ignore[attr-defined]
     return call
+
+
+def _taken(function: Callable[..., Any]) -> list[DataType | None]:
+    """The types of the arguments; None for one whose annotation does not say it."""
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError):
+        hints = {}
+
+    def taken(name: str) -> DataType | None:
+        found = hints.get(name)
+        if typing.get_origin(found) is not Array:
+            return None
+        (item,) = typing.get_args(found)
+        return data_type(item, None, f"the argument {name}")
+
+    return [taken(name) for name in inspect.signature(function).parameters]
 
 
 def _with_pyarrow(name: str, function: Callable[..., Any]) -> Callable[..., object]:

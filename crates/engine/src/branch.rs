@@ -86,6 +86,7 @@ impl Database {
             lowering: self.lowering.clone(),
             tables: self.tables.clone(),
             views: self.views.clone(),
+            functions: self.functions.clone(),
             shown: self.shown.clone(),
             shapes: Arc::clone(&self.shapes),
             version: self.version,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use tailrace_sql::{Catalog, CatalogEntry, Plan};
+use tailrace_sql::{Catalog, CatalogEntry, NamedFunction, Plan};
 
 use crate::table::Table;
 use crate::view::View;
@@ -12,20 +12,29 @@ use crate::view::View;
 pub(crate) struct Names<'a> {
     pub(crate) tables: &'a BTreeMap<String, Table>,
     pub(crate) views: &'a BTreeMap<String, View>,
+    pub(crate) functions: &'a BTreeMap<String, NamedFunction>,
 }
 
 impl Catalog for Names<'_> {
     fn relation(&self, name: &str) -> Option<CatalogEntry> {
         if let Some(table) = lookup(self.tables, name) {
             let plan = Plan::table(&table.name, Arc::clone(&table.schema));
-            return Some(CatalogEntry { plan, defaults: table.defaults.clone() });
+            let (key, defaults) = (table.key_names(), table.defaults.clone());
+            return Some(CatalogEntry { plan, key, defaults });
         }
-        lookup(self.views, name)
-            .map(|view| CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new() })
+        lookup(self.views, name).map(|view| CatalogEntry {
+            plan: view.plan.clone(),
+            key: Vec::new(),
+            defaults: HashMap::new(),
+        })
     }
 
     fn names(&self) -> Vec<String> {
         self.tables.keys().chain(self.views.keys()).cloned().collect()
+    }
+
+    fn function(&self, name: &str) -> Option<NamedFunction> {
+        self.functions.get(&name.to_lowercase()).cloned()
     }
 }
 

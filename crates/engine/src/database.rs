@@ -10,7 +10,7 @@ use std::time::Duration;
 use arrow_schema::{Schema, SchemaRef};
 use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId};
 use tailrace_operators::TableSource;
-use tailrace_sql::{Lowering, Plan, PlanKind, ScalarValue};
+use tailrace_sql::{Lowering, NamedFunction, Plan, PlanKind, ScalarValue};
 use tailrace_trace::{Snapshot, normal_schema};
 
 use crate::EngineError;
@@ -26,6 +26,8 @@ pub struct Database {
     pub(crate) lowering: Lowering,
     pub(crate) tables: BTreeMap<String, Table>,
     pub(crate) views: BTreeMap<String, View>,
+    /// Functions of the user that texts may call, by their names in lower case.
+    pub(crate) functions: BTreeMap<String, NamedFunction>,
     /// The views that show a stream, so that a step need not look at the others.
     pub(crate) shown: HashMap<StreamId, Vec<String>>,
     /// What all views look like; shared with the changes of the steps since the last one was made or dropped.
@@ -130,20 +132,24 @@ impl Database {
     /// Removes a table that no view reads.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
         let stream = self.known_table(name)?.stream;
-        let views: Vec<String> = self
-            .views
-            .iter()
-            .filter(|(_, view)| reads(&view.plan, name))
-            .map(|(view, _)| view.clone())
-            .collect();
-        if !views.is_empty() {
-            return Err(EngineError::InUse { name: name.to_owned(), views });
-        }
+        self.check_unread(name)?;
         self.circuit.remove(stream.node())?;
         self.lowering.forget(&[stream.node()]);
         self.tables.remove(name);
         self.defined();
         Ok(())
+    }
+
+    /// The views that read a table.
+    pub(crate) fn readers(&self, table: &str) -> Vec<String> {
+        let reading = self.views.iter().filter(|(_, view)| reads(&view.plan, table));
+        reading.map(|(view, _)| view.clone()).collect()
+    }
+
+    /// Refuses what would take a table away from its views.
+    pub(crate) fn check_unread(&self, table: &str) -> Result<(), EngineError> {
+        let views = self.readers(table);
+        if views.is_empty() { Ok(()) } else { Err(EngineError::InUse { name: table.to_owned(), views }) }
     }
 
     /// Creates a view and fills it from the current tables.
@@ -195,6 +201,11 @@ impl Database {
             self.discard(&[view.stream.node()]);
         }
         Ok(())
+    }
+
+    /// Lets texts call a function by a name, in any letters. One of that name is replaced; views keep the one that they were made with.
+    pub fn register_function(&mut self, name: &str, function: NamedFunction) {
+        self.functions.insert(name.to_lowercase(), function);
     }
 
     /// The names of all views.

@@ -170,6 +170,16 @@ pub enum EngineError {
         /// The key.
         key: String,
     },
+    /// A change that would move a row to a key that another row has.
+    #[error("table '{table}': the {operation} would give a second row the key {key}")]
+    TakenKey {
+        /// The table.
+        table: String,
+        /// The statement.
+        operation: &'static str,
+        /// The key.
+        key: String,
+    },
     /// A key or row that is not there.
     #[error("table '{table}': row {row} of the {operation} has key {key}, which does not exist")]
     KeyNotFound {

@@ -331,7 +331,8 @@ impl<'a> Fold<'a> {
             } else {
                 "a table has no negative weights"
             };
-            return Err(self.bad_weight(change.columns(), row, totals[row], rule)?);
+            let named = if keyed && totals[row] > 1 { change.key() } else { change.columns() };
+            return Err(self.bad_weight(named, row, totals[row], rule)?);
         }
         if keyed {
             let starts = change.runs()?;

@@ -4,9 +4,11 @@
 //! table, checks it against the tables, runs one step and gives the changes of the views; if anything is wrong nothing has happened. This crate
 //! knows no Python.
 
+mod alter;
 mod answer;
 mod branch;
 mod catalog;
+mod change;
 mod conform;
 mod contents;
 mod database;

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
-use tailrace_sql::{Plan, PlannedQuery, ScalarValue, Script, SqlError, SqlStatement, TableSpec};
-use tailrace_trace::{ChangeBatch, external_schema};
+use tailrace_sql::{
+    ConflictPlans, Plan, PlannedQuery, ScalarValue, Script, SqlError, SqlStatement, TableSpec, type_name,
+};
+use tailrace_trace::ChangeBatch;
 
 use crate::answer::answer;
 use crate::catalog::Names;
@@ -23,9 +25,38 @@ pub enum StatementOutcome {
         count: u64,
         /// The changes of the views.
         changes: StepChanges,
+        /// What RETURNING shows.
+        returned: Option<RecordBatch>,
     },
     /// Something was made or dropped: what and its name.
     Defined(String),
+}
+
+/// A statement where it stands, for parts that are planned while it runs.
+pub(crate) struct Text<'a> {
+    script: &'a Script,
+    index: usize,
+    params: &'a [ScalarValue],
+}
+
+impl Text<'_> {
+    /// What RETURNING shows of rows.
+    pub(crate) fn returning(
+        &self,
+        database: &Database,
+        rows: ChangeBatch,
+    ) -> Result<PlannedQuery, EngineError> {
+        Ok(self.script.plan_returning(self.index, &database.names(), self.params, rows)?)
+    }
+
+    /// What ON CONFLICT does with rows.
+    pub(crate) fn conflicts(
+        &self,
+        database: &Database,
+        rows: ChangeBatch,
+    ) -> Result<ConflictPlans, EngineError> {
+        Ok(self.script.plan_conflicts(self.index, &database.names(), self.params, rows)?)
+    }
 }
 
 impl Database {
@@ -37,10 +68,11 @@ impl Database {
         params: &[ScalarValue],
     ) -> Result<Vec<StatementOutcome>, EngineError> {
         let script = Script::parse(sql)?;
+        script.check_parameters(params.len())?;
         let mut outcomes = Vec::with_capacity(script.len());
         for index in 0..script.len() {
             let statement = script.plan(index, &self.names(), params)?;
-            outcomes.push(self.run(statement)?);
+            outcomes.push(self.run(statement, &Text { script: &script, index, params })?);
         }
         Ok(outcomes)
     }
@@ -56,32 +88,49 @@ impl Database {
         Ok(Script::parse(sql)?.plan_view(&self.names())?.explain())
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { tables: &self.tables, views: &self.views }
+    pub(crate) fn names(&self) -> Names<'_> {
+        Names { tables: &self.tables, views: &self.views, functions: &self.functions }
     }
 
-    fn run(&mut self, statement: SqlStatement) -> Result<StatementOutcome, EngineError> {
+    fn run(&mut self, statement: SqlStatement, text: &Text<'_>) -> Result<StatementOutcome, EngineError> {
         match statement {
             SqlStatement::Select(query) => Ok(StatementOutcome::Rows(self.select(&query)?)),
             SqlStatement::CreateTable(spec) => self.make_table(spec),
             SqlStatement::CreateView { name, query, if_not_exists, or_replace } => {
                 self.make_view(&name, &query, if_not_exists, or_replace)
             }
-            SqlStatement::DropTable { names, if_exists } => self.drop_all(&names, if_exists, "table"),
+            SqlStatement::DropTable { names, if_exists, cascade } => {
+                if cascade {
+                    self.drop_readers(&names)?;
+                }
+                self.drop_all(&names, if_exists, "table")
+            }
             SqlStatement::DropView { names, if_exists } => self.drop_all(&names, if_exists, "view"),
-            SqlStatement::Insert { table, rows, replace } => self.insert_rows(&table, &rows, replace),
-            SqlStatement::Update { table, old, new } => self.update_rows(&table, &old, &new),
-            SqlStatement::Delete { table, rows } => self.delete_rows(&table, &rows),
+            SqlStatement::Insert { table, rows, conflict, returning } => {
+                self.insert_rows(&table, &rows, conflict, returning.then_some(text), text)
+            }
+            SqlStatement::Update { table, pairs, old, returning } => {
+                self.update_rows(&table, &pairs, old.as_ref(), returning.then_some(text))
+            }
+            SqlStatement::Delete { table, rows, returning } => {
+                self.delete_rows(&table, &rows, returning.then_some(text))
+            }
+            SqlStatement::AlterTable { table, if_exists, changes } => {
+                self.alter_table(&table, if_exists, changes)
+            }
+            SqlStatement::Nothing(what) => Ok(StatementOutcome::Defined(what.to_owned())),
             SqlStatement::Explain(query) => {
                 text_rows("plan", query.plan.explain().lines().map(str::to_owned).collect())
             }
             SqlStatement::ShowTables => text_rows("name", self.tables()),
             SqlStatement::ShowViews => text_rows("name", self.views()),
+            SqlStatement::ShowFunctions(names) => text_rows("name", names),
             SqlStatement::Describe(name) => self.describe(&name),
+            SqlStatement::DescribeQuery(query) => described(query.shown()?.schema(), &[]),
         }
     }
 
-    fn select(&mut self, query: &PlannedQuery) -> Result<RecordBatch, EngineError> {
+    pub(crate) fn select(&mut self, query: &PlannedQuery) -> Result<RecordBatch, EngineError> {
         let rows = self.evaluate(&query.plan)?;
         answer(&rows, query)
     }
@@ -101,6 +150,8 @@ impl Database {
             return Err(EngineError::Exists { name, kind, detail: String::new() });
         }
         self.create_table(&name, &schema, &spec.key)?;
+        let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let rows = rows.map(|rows| renamed(rows, &columns)).transpose()?;
         let defaults: HashMap<String, ScalarValue> = spec
             .columns
             .into_iter()
@@ -160,19 +211,34 @@ impl Database {
                 database.views.contains_key(name)
             }
         };
-        for name in names {
-            if !known(self, name) {
-                if if_exists {
-                    continue;
-                }
-                return Err(self.unknown(name, kind));
+        // All are looked at before one is dropped: a statement that fails changes nothing.
+        if !if_exists && let Some(missing) = names.iter().find(|name| !known(self, name)) {
+            return Err(self.unknown(missing, kind));
+        }
+        let present: Vec<&String> = names.iter().filter(|name| known(self, name)).collect();
+        if kind == "table" {
+            present.iter().try_for_each(|name| self.check_unread(name))?;
+        }
+        for name in present {
+            // The same name may stand twice.
+            if known(self, name) {
+                if kind == "table" { self.drop_table(name)? } else { self.drop_view(name)? }
             }
-            if kind == "table" { self.drop_table(name)? } else { self.drop_view(name)? }
         }
         Ok(StatementOutcome::Defined(format!("{kind} {}", names.join(", "))))
     }
 
-    fn unknown(&self, name: &str, kind: &str) -> EngineError {
+    /// Drops the views that read some tables.
+    fn drop_readers(&mut self, tables: &[String]) -> Result<(), EngineError> {
+        for table in tables.iter().filter(|table| self.tables.contains_key(*table)).collect::<Vec<_>>() {
+            for view in self.readers(table) {
+                self.drop_view(&view)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unknown(&self, name: &str, kind: &str) -> EngineError {
         let name = name.to_owned();
         if kind == "table" {
             EngineError::UnknownTable { name, choices: self.tables() }
@@ -181,47 +247,8 @@ impl Database {
         }
     }
 
-    fn insert_rows(
-        &mut self,
-        table: &str,
-        query: &PlannedQuery,
-        replace: bool,
-    ) -> Result<StatementOutcome, EngineError> {
-        let table = self.table_name(table)?;
-        let rows = renamed(self.select(query)?, &self.known_table(&table)?.columns())?;
-        let count = rows.num_rows() as u64;
-        let kind = if replace { OperationKind::Upsert } else { OperationKind::Insert };
-        let changes = self.apply(&[operation(&table, kind, rows)])?;
-        Ok(StatementOutcome::Changed { count, changes })
-    }
-
-    /// Minus the old rows, plus the new ones, in one step.
-    fn update_rows(&mut self, table: &str, old: &Plan, new: &Plan) -> Result<StatementOutcome, EngineError> {
-        let table = self.table_name(table)?;
-        let columns = self.known_table(&table)?.columns();
-        let (old, new) = (self.evaluate(old)?.consolidate()?, self.evaluate(new)?);
-        let count = old.weights().iter().sum::<i64>() as u64;
-        let gone = weighted(&old.negate()?, &columns)?;
-        let came = weighted(&new, &columns)?;
-        let changes = self.apply(&[
-            operation(&table, OperationKind::Weighted, gone),
-            operation(&table, OperationKind::Weighted, came),
-        ])?;
-        Ok(StatementOutcome::Changed { count, changes })
-    }
-
-    fn delete_rows(&mut self, table: &str, rows: &Plan) -> Result<StatementOutcome, EngineError> {
-        let table = self.table_name(table)?;
-        let columns = self.known_table(&table)?.columns();
-        let rows = self.evaluate(rows)?.consolidate()?;
-        let count = rows.weights().iter().sum::<i64>() as u64;
-        let changes =
-            self.apply(&[operation(&table, OperationKind::Weighted, weighted(&rows.negate()?, &columns)?)])?;
-        Ok(StatementOutcome::Changed { count, changes })
-    }
-
     /// The table's own spelling of its name; a view is refused.
-    fn table_name(&self, name: &str) -> Result<String, EngineError> {
+    pub(crate) fn table_name(&self, name: &str) -> Result<String, EngineError> {
         if self.tables.contains_key(name) {
             return Ok(name.to_owned());
         }
@@ -247,31 +274,35 @@ impl Database {
                 .into());
             }
         };
-        let schema = external_schema(&schema);
-        let column = |text: fn(&Field) -> String| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(schema.fields().iter().map(|field| text(field))))
-        };
-        let keyed = schema.fields().iter().map(|field| if key.contains(field.name()) { "yes" } else { "no" });
-        let columns: Vec<ArrayRef> = vec![
-            column(|field| field.name().clone()),
-            column(|field| field.data_type().to_string()),
-            column(|field| if field.is_nullable() { "yes".into() } else { "no".into() }),
-            Arc::new(StringArray::from_iter_values(keyed)),
-        ];
-        let fields: Vec<Field> = ["column", "type", "nullable", "key"]
-            .into_iter()
-            .map(|name| Field::new(name, DataType::Utf8, false))
-            .collect();
-        Ok(StatementOutcome::Rows(batch(fields, columns)?))
+        described(&schema, &key)
     }
 }
 
-fn operation(table: &str, kind: OperationKind, rows: RecordBatch) -> Operation {
+/// The columns of a schema as rows.
+fn described(schema: &Schema, key: &[String]) -> Result<StatementOutcome, EngineError> {
+    let column = |text: fn(&Field) -> String| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(schema.fields().iter().map(|field| text(field))))
+    };
+    let keyed = schema.fields().iter().map(|field| if key.contains(field.name()) { "yes" } else { "no" });
+    let columns: Vec<ArrayRef> = vec![
+        column(|field| field.name().clone()),
+        column(|field| type_name(field.data_type())),
+        column(|field| if field.is_nullable() { "yes".into() } else { "no".into() }),
+        Arc::new(StringArray::from_iter_values(keyed)),
+    ];
+    let fields: Vec<Field> = ["column", "type", "nullable", "key"]
+        .into_iter()
+        .map(|name| Field::new(name, DataType::Utf8, false))
+        .collect();
+    Ok(StatementOutcome::Rows(batch(fields, columns)?))
+}
+
+pub(crate) fn operation(table: &str, kind: OperationKind, rows: RecordBatch) -> Operation {
     Operation::new(kind, table, rows)
 }
 
 /// Rows under the names of a table's columns, with their weights as a column.
-fn weighted(changes: &ChangeBatch, columns: &[String]) -> Result<RecordBatch, EngineError> {
+pub(crate) fn weighted(changes: &ChangeBatch, columns: &[String]) -> Result<RecordBatch, EngineError> {
     let mut arrays = changes.columns().to_vec();
     arrays.push(Arc::new(Int64Array::new(changes.weights().clone(), None)));
     let mut fields: Vec<Field> = columns
@@ -284,7 +315,7 @@ fn weighted(changes: &ChangeBatch, columns: &[String]) -> Result<RecordBatch, En
 }
 
 /// The columns under other names.
-fn renamed(rows: RecordBatch, names: &[String]) -> Result<RecordBatch, EngineError> {
+pub(crate) fn renamed(rows: RecordBatch, names: &[String]) -> Result<RecordBatch, EngineError> {
     let fields = names
         .iter()
         .zip(rows.schema_ref().fields())

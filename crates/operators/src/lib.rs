@@ -44,7 +44,7 @@ mod unnest;
 mod versions;
 mod window;
 
-pub use aggregate::{Aggregate, AggregateCall, AggregateFunction, AggregateSpec};
+pub use aggregate::{Aggregate, AggregateCall, AggregateFunction, AggregateSpec, Regression, Share};
 pub use arrange::Arrange;
 pub use collect::{Collect, CollectFn};
 pub use constant::Constant;

@@ -10,12 +10,14 @@ use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64B
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
-use tailrace_engine::trace::{TraceError, normal_concat, normal_schema};
+use tailrace_engine::sql::{NamedFunction, UserFunction};
+use tailrace_engine::trace::{TraceError, normal_concat, normal_schema, normal_type};
 use tailrace_engine::{
     Database as Engine, EngineError, OnConflict, Operation, OperationKind, OperatorMetrics, StatementOutcome,
 };
 
 use crate::arrow_table::ArrowTable;
+use crate::callback::array_function;
 use crate::enter::{enter, poll_signals};
 use crate::error::{Kind, raise};
 use crate::literal::{scalar, scalars_of};
@@ -142,6 +144,34 @@ impl Database {
     fn execute(&self, py: Python<'_>, sql: &str, params: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Outcome>> {
         let params = params.iter().map(|value| scalar(value, None)).collect::<PyResult<Vec<_>>>()?;
         self.with(py, |engine| Ok(engine.execute(sql, &params)?.into_iter().map(native_outcome).collect()))
+    }
+
+    /// Lets SQL call a Python function over Arrow arrays; an argument without a type is taken as it comes.
+    fn register_function(
+        &self,
+        py: Python<'_>,
+        name: String,
+        function: Py<PyAny>,
+        takes: Vec<Option<Py<Type>>>,
+        returns: &Type,
+        nullable: bool,
+    ) -> PyResult<()> {
+        let takes: Vec<_> =
+            takes.iter().map(|found| found.as_ref().map(|found| normal_type(&found.get().0))).collect();
+        let named = NamedFunction::new(
+            UserFunction {
+                identity: function.as_ptr() as usize,
+                function: array_function(&name, function, &returns.0),
+                name: name.clone(),
+                returns: returns.0.clone(),
+                nullable,
+            },
+            &takes,
+        );
+        self.with(py, |engine| {
+            engine.register_function(&name, named);
+            Ok(())
+        })
     }
 
     fn explain_sql(&self, py: Python<'_>, sql: &str) -> PyResult<String> {
@@ -364,7 +394,9 @@ fn metrics_batch(metrics: &[OperatorMetrics]) -> Result<RecordBatch, EngineError
 fn native_outcome(outcome: StatementOutcome) -> Outcome {
     match outcome {
         StatementOutcome::Rows(batch) => (Some(ArrowTable::new(batch)), None, None),
-        StatementOutcome::Changed { count, changes } => (None, Some((count, Step(changes))), None),
+        StatementOutcome::Changed { count, changes, returned } => {
+            (returned.map(ArrowTable::new), Some((count, Step(changes))), None)
+        }
         StatementOutcome::Defined(what) => (None, None, Some(what)),
     }
 }

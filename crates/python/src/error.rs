@@ -81,7 +81,7 @@ pub(crate) fn from_engine(py: Python<'_>, error: EngineError) -> PyErr {
         | EngineError::ReservedColumn { .. } => Kind::Column,
         EngineError::ColumnType { .. } => Kind::TypeMismatch,
         EngineError::NotNull { .. } => Kind::NotNull,
-        EngineError::DuplicateKey { .. } => Kind::DuplicateKey,
+        EngineError::DuplicateKey { .. } | EngineError::TakenKey { .. } => Kind::DuplicateKey,
         EngineError::KeyNotFound { .. } => Kind::KeyNotFound,
         EngineError::BadWeight { .. } => Kind::Schema,
         EngineError::Trace(_) => Kind::Error,

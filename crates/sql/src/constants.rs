@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::PlanError;
 use crate::bind::check_arithmetic;
+use crate::functions::is_cast;
 
 /// Refuses an expression in which arithmetic on constants overflows.
 pub(crate) fn check_constants(expr: &Expr) -> Result<()> {
@@ -50,7 +51,12 @@ fn is_arithmetic(expr: &Expr) -> bool {
 
 fn is_constant(expr: &Expr) -> Result<bool> {
     let other = expr.exists(|part| {
-        Ok(!matches!(part, Expr::Literal(..) | Expr::Cast(_) | Expr::Negative(_) | Expr::BinaryExpr(_)))
+        Ok(match part {
+            Expr::ScalarFunction(call) => !is_cast(&call.func),
+            part => {
+                !matches!(part, Expr::Literal(..) | Expr::Cast(_) | Expr::Negative(_) | Expr::BinaryExpr(_))
+            }
+        })
     })?;
     Ok(!other)
 }

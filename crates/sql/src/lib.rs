@@ -24,15 +24,15 @@ mod user_function;
 
 pub use datafusion_common::ScalarValue;
 pub use text::{
-    Catalog, CatalogEntry, ColumnSpec, PlannedQuery, Position, Purpose, Script, SqlError, SqlStatement,
-    TableSpec,
+    Catalog, CatalogEntry, ColumnSpec, Conflict, ConflictPlans, PlannedQuery, Position, Purpose, Script,
+    SqlError, SqlStatement, TableChange, TableSpec,
 };
 
 pub use bind::{bind, bind_in_join, type_of};
 pub use error::PlanError;
 pub use expression::{DEEPEST, Expression, LARGEST};
-pub use functions::scalar_function;
+pub use functions::{scalar_function, type_name};
 pub use lower::{Lowered, Lowering, row_index_order};
 pub use plan::{JoinKind, Observer, Plan, PlanKind, RelationId};
 pub use plan_builder::{AggregateExpr, OrderExpr, WindowExpr};
-pub use user_function::{ArrayFunction, BoxError, RowFunction, UserFunction, user_function};
+pub use user_function::{ArrayFunction, BoxError, NamedFunction, RowFunction, UserFunction, user_function};

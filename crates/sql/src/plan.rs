@@ -153,6 +153,14 @@ impl Plan {
     pub(crate) fn renamed(&self, names: &[String]) -> Self {
         let renamed = |(field, name): (&FieldRef, &String)| field.as_ref().clone().with_name(name);
         let fields: Vec<Field> = self.0.schema.fields().iter().zip(names).map(renamed).collect();
+        if matches!(*self.0.kind, PlanKind::Table(_)) {
+            // A table is known by the names of its columns.
+            let columns = (0..fields.len()).map(|place| Scalar::column(place, &self.0.schema)).collect();
+            return Self::new(
+                PlanKind::Project { input: self.clone(), columns },
+                Arc::new(Schema::new(fields)),
+            );
+        }
         let (kind, fingerprint) = (Arc::clone(&self.0.kind), self.0.fingerprint.clone());
         let historic = self.0.historic;
         Self(Arc::new(Node { kind, schema: Arc::new(Schema::new(fields)), fingerprint, historic }))

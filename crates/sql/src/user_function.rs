@@ -49,6 +49,22 @@ pub fn user_function(function: UserFunction, args: Vec<Expr>) -> Expr {
     Arc::new(ScalarUDF::new_from_impl(implementation)).call(args)
 }
 
+/// A function of the user under the name by which a text calls it.
+#[derive(Clone)]
+pub struct NamedFunction(pub(crate) Arc<ScalarUDF>);
+
+impl NamedFunction {
+    /// A function that takes arguments of these types; one without a type is taken as it comes.
+    pub fn new(function: UserFunction, takes: &[Option<DataType>]) -> Self {
+        let typed: Option<Vec<DataType>> = takes.iter().cloned().collect();
+        let signature = match typed {
+            Some(types) => Signature::exact(types, Volatility::Immutable),
+            None => Signature::any(takes.len(), Volatility::Immutable),
+        };
+        Self(Arc::new(ScalarUDF::new_from_impl(Implementation { signature, function })))
+    }
+}
+
 /// Whether an expression calls a function of the user, which may cost more than all the rest of a step.
 pub(crate) fn calls_user_function(scalar: &Scalar) -> bool {
     let is_call = |expr: &Arc<dyn PhysicalExpr>| {

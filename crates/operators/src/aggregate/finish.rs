@@ -15,7 +15,7 @@ use tailrace_circuit::OperatorError;
 use tailrace_trace::{DiffColumn, ExactColumn};
 
 use super::accumulator::Term;
-use super::function::{AggregateCall, AggregateFunction, average_scale};
+use super::function::{AggregateCall, AggregateFunction, Regression, average_scale};
 use super::linear::LinearPlan;
 use crate::Scalar;
 
@@ -55,6 +55,12 @@ pub(crate) enum Finish {
         xy: usize,
         xx: usize,
         yy: usize,
+        count: usize,
+    },
+    /// Sums over pairs: of y and x, of their product and of their squares.
+    Regression {
+        asked: Regression,
+        sums: [usize; 5],
         count: usize,
     },
     Truth {
@@ -111,6 +117,12 @@ impl Finish {
                 let (xx, yy) = pair_squares(args, filter, plan);
                 Self::Correlation { x, y, xy, xx, yy, count: plan.count(args, filter) }
             }
+            F::Regression(Regression::Count) => Self::Count(plan.count(args, filter)),
+            F::Regression(asked) => {
+                let (y, x, yx) = pair_sums(args, filter, plan);
+                let (yy, xx) = pair_squares(args, filter, plan);
+                Self::Regression { asked, sums: [y, x, yx, yy, xx], count: plan.count(args, filter) }
+            }
             F::BoolAnd | F::BoolOr => {
                 let truth = plan.operands().arg(&args[0], None);
                 let trues = plan.add(Term::Truth, vec![truth], filter);
@@ -143,6 +155,10 @@ impl Finish {
             Self::Correlation { x, y, xy, xx, yy, count } => {
                 let counts = groups.weights(*count)?;
                 groups.moment([*x, *y, *xy, *xx, *yy], |row, sums| correlation(counts[row], sums))
+            }
+            Self::Regression { asked, sums, count } => {
+                let counts = groups.weights(*count)?;
+                groups.moment(*sums, |row, sums| regression(*asked, counts[row], sums))
             }
             Self::Truth { trues, count, all } => groups.truth(*trues, *count, *all),
         }
@@ -308,6 +324,31 @@ fn correlation(count: i64, [x, y, xy, xx, yy]: [&ExactSum; 5]) -> Option<f64> {
     let covariance = moments::covariance(count, x, y, xy, 0)?;
     let (var_x, var_y) = (moments::variance(count, x, xx, 0)?, moments::variance(count, y, yy, 0)?);
     Some(tailrace_algebra::float::canonical(covariance / (var_x.sqrt() * var_y.sqrt())))
+}
+
+/// NULL where no line is defined: over no pairs, or if all x are equal.
+fn regression(asked: Regression, count: i64, [y, x, yx, yy, xx]: [&ExactSum; 5]) -> Option<f64> {
+    if count <= 0 {
+        return None;
+    }
+    let (mean_x, mean_y) = (moments::mean(count, x)?, moments::mean(count, y)?);
+    let (var_x, var_y) = (moments::variance(count, x, xx, 0)?, moments::variance(count, y, yy, 0)?);
+    let covariance = moments::covariance(count, y, x, yx, 0)?;
+    let slope = || (var_x != 0.0).then(|| covariance / var_x);
+    let value = match asked {
+        Regression::Count => count as f64,
+        Regression::AvgX => mean_x,
+        Regression::AvgY => mean_y,
+        Regression::Sxx => var_x * count as f64,
+        Regression::Syy => var_y * count as f64,
+        Regression::Sxy => covariance * count as f64,
+        Regression::Slope => slope()?,
+        Regression::Intercept => mean_y - slope()? * mean_x,
+        Regression::R2 if var_x == 0.0 => return None,
+        Regression::R2 if var_y == 0.0 => 1.0,
+        Regression::R2 => covariance * covariance / (var_x * var_y),
+    };
+    Some(tailrace_algebra::float::canonical(value))
 }
 
 /// The mean of floats. A sum that is a double already needs one division of doubles, which rounds correctly.

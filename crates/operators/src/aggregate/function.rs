@@ -41,6 +41,52 @@ pub enum AggregateFunction {
     BitAnd,
     BitOr,
     BitXor,
+    /// Any value that is not NULL: the first in the order of the call.
+    AnyValue,
+    /// The value below which this share of the values lies, between two values if need be.
+    QuantileCont(Share),
+    /// The least value with at least this share of the values at or below it.
+    QuantileDisc(Share),
+    /// The most frequent value; of several the least.
+    Mode,
+    Product,
+    /// A property of the line of least squares through pairs (y, x).
+    Regression(Regression),
+}
+
+/// A share between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+impl Eq for Share {}
+
+/// What is asked of a line of least squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of SQL")]
+pub enum Regression {
+    Count,
+    AvgX,
+    AvgY,
+    Sxx,
+    Syy,
+    Sxy,
+    Slope,
+    Intercept,
+    R2,
+}
+
+impl Regression {
+    const ALL: [(&'static str, Self); 9] = [
+        ("regr_count", Self::Count),
+        ("regr_avgx", Self::AvgX),
+        ("regr_avgy", Self::AvgY),
+        ("regr_sxx", Self::Sxx),
+        ("regr_syy", Self::Syy),
+        ("regr_sxy", Self::Sxy),
+        ("regr_slope", Self::Slope),
+        ("regr_intercept", Self::Intercept),
+        ("regr_r2", Self::R2),
+    ];
 }
 
 /// One call of an aggregate function.
@@ -96,7 +142,13 @@ impl AggregateFunction {
             "bit_and" => Self::BitAnd,
             "bit_or" => Self::BitOr,
             "bit_xor" => Self::BitXor,
-            _ => return None,
+            "any_value" | "arbitrary" => Self::AnyValue,
+            "median" => Self::QuantileCont(Share(0.5)),
+            "quantile_cont" | "percentile_cont" => Self::QuantileCont(Share(0.5)),
+            "quantile_disc" | "percentile_disc" | "quantile" => Self::QuantileDisc(Share(0.5)),
+            "mode" => Self::Mode,
+            "product" => Self::Product,
+            name => Self::Regression(Regression::ALL.iter().find(|(known, _)| *known == name)?.1),
         })
     }
 
@@ -126,6 +178,14 @@ impl AggregateFunction {
             Self::BitAnd => "bit_and",
             Self::BitOr => "bit_or",
             Self::BitXor => "bit_xor",
+            Self::AnyValue => "any_value",
+            Self::QuantileCont(_) => "quantile_cont",
+            Self::QuantileDisc(_) => "quantile_disc",
+            Self::Mode => "mode",
+            Self::Product => "product",
+            Self::Regression(asked) => {
+                Regression::ALL.iter().find(|(_, known)| known == asked).map_or("regr", |(name, _)| *name)
+            }
         }
     }
 
@@ -160,7 +220,22 @@ impl AggregateFunction {
                 }
                 DataType::Float64
             }
-            Self::Min | Self::Max | Self::ArgMin | Self::ArgMax | Self::First | Self::Last => args[0].clone(),
+            Self::Regression(Regression::Count) => DataType::Int64,
+            Self::QuantileCont(_) | Self::Product | Self::Regression(_) => {
+                if !args.iter().all(DataType::is_numeric) {
+                    return refuse("numbers");
+                }
+                DataType::Float64
+            }
+            Self::Min
+            | Self::Max
+            | Self::ArgMin
+            | Self::ArgMax
+            | Self::First
+            | Self::Last
+            | Self::AnyValue
+            | Self::QuantileDisc(_)
+            | Self::Mode => args[0].clone(),
             Self::ArrayAgg => DataType::List(Arc::new(Field::new_list_field(args[0].clone(), true))),
             Self::StringAgg(_) => match &args[0] {
                 DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
@@ -177,10 +252,20 @@ impl AggregateFunction {
         })
     }
 
+    /// Whether the function looks at the values of a group in their own order.
+    pub(crate) fn sorts(&self) -> bool {
+        matches!(self, Self::QuantileCont(_) | Self::QuantileDisc(_) | Self::Mode | Self::Product)
+    }
+
     fn check_count(&self, args: &[DataType]) -> Result<(), String> {
         let wanted = match self {
             Self::Count => 0..=usize::MAX,
-            Self::CovarSamp | Self::CovarPop | Self::Corr | Self::ArgMin | Self::ArgMax => 2..=2,
+            Self::CovarSamp
+            | Self::CovarPop
+            | Self::Corr
+            | Self::ArgMin
+            | Self::ArgMax
+            | Self::Regression(_) => 2..=2,
             _ => 1..=1,
         };
         if wanted.contains(&args.len()) {

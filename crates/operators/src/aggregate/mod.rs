@@ -9,10 +9,10 @@
 //!
 //! | calls | read off | file |
 //! |---|---|---|
-//! | count, sum, avg, var, stddev, covar, corr, bool_and, bool_or | accumulators, which add up | `linear.rs`, `finish.rs` |
+//! | count, sum, avg, var, stddev, covar, corr, regr_*, bool_and, bool_or | accumulators, which add up | `linear.rs`, `finish.rs` |
 //! | the same with `distinct` | accumulators of the distinct arguments | `distinct.rs` |
-//! | min, max, arg_min, arg_max, first, last | one end of the sorted group | `ends.rs` |
-//! | array_agg, string_agg, bit_and, bit_or, bit_xor | the whole group | `whole.rs` |
+//! | min, max, arg_min, arg_max, first, last, any_value | one end of the sorted group | `ends.rs` |
+//! | array_agg, string_agg, bit_and, bit_or, bit_xor, quantiles, mode, product | the whole group | `whole.rs`, `quantile.rs` |
 //!
 //! Calls over the same arguments share accumulators and traces. The old and the new row of a group are compared; equal ones are not sent.
 //!
@@ -37,6 +37,7 @@ mod function;
 mod groups;
 pub(crate) mod linear;
 mod plan;
+mod quantile;
 mod rows;
 mod sliding;
 pub(crate) mod whole;
@@ -53,7 +54,7 @@ use distinct::Distinct;
 use emission::Emission;
 use ends::Ends;
 use finish::Accumulated;
-pub use function::{AggregateCall, AggregateFunction, AggregateSpec};
+pub use function::{AggregateCall, AggregateFunction, AggregateSpec, Regression, Share};
 use groups::Groups;
 use linear::{Linear, Sums, group_weights};
 use plan::{Output, Parts};

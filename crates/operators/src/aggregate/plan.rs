@@ -109,9 +109,11 @@ impl Draft {
                 backward,
             ),
             F::First | F::Last => self.end(call, call.args.clone(), call.order.clone(), false, 0, backward),
+            F::AnyValue => self.end(call, call.args.clone(), call.order.clone(), true, 0, false),
             _ => {
                 check_distinct_order(call)?;
-                let order = call.order.clone();
+                // The value of these does not hang on the order, and they want their values sorted.
+                let order = if call.function.sorts() { Vec::new() } else { call.order.clone() };
                 let skip_nulls = call.function != F::ArrayAgg;
                 let rows = self.rows(RowPlan {
                     order,

@@ -1,4 +1,4 @@
-//! Aggregates that are a function of the whole group: array_agg, string_agg, bit_and, bit_or, bit_xor.
+//! Aggregates that are a function of the whole group: array_agg, string_agg, bit_and, bit_or, bit_xor, quantiles, mode, product.
 //!
 //! # Computes
 //! A fold over the rows with positive weight, in the order of the kept columns, each as often as its weight says. Copies do not change bit_and and
@@ -27,6 +27,7 @@ use arrow_schema::{DataType, Field};
 use tailrace_circuit::OperatorError;
 
 use super::function::AggregateFunction;
+use super::quantile;
 use super::rows::Rows;
 use crate::versions::{Place, Versions};
 
@@ -118,6 +119,7 @@ impl Whole {
         match &self.function {
             AggregateFunction::ArrayAgg => Ok(rows.lists()),
             AggregateFunction::StringAgg(separator) => rows.joined(separator),
+            function if function.sorts() => quantile::fold(function, rows),
             function => rows.bits(function),
         }
     }

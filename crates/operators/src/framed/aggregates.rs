@@ -66,7 +66,8 @@ impl FrameAggregate {
     ) -> Result<ArrayRef, OperatorError> {
         use AggregateFunction as F;
         match self.call.function {
-            F::Min | F::Max => {
+            // Any value of a frame is its least one, as it is of a group.
+            F::Min | F::Max | F::AnyValue => {
                 let best = extremes(extents, args, counted, self.call.function == F::Max)?;
                 taken(&args[0], best)
             }

@@ -61,6 +61,25 @@ pub(crate) const NAMES: &[&str] = &[
     "bit_and",
     "bit_or",
     "bit_xor",
+    "any_value",
+    "arbitrary",
+    "median",
+    "quantile",
+    "quantile_cont",
+    "quantile_disc",
+    "percentile_cont",
+    "percentile_disc",
+    "mode",
+    "product",
+    "regr_count",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_sxx",
+    "regr_syy",
+    "regr_sxy",
+    "regr_slope",
+    "regr_intercept",
+    "regr_r2",
     "grouping",
 ];
 
@@ -125,6 +144,12 @@ fn in_groups(frame: WindowFrame) -> WindowFrame {
     WindowFrame::new_bounds(WindowFrameUnits::Groups, frame.start_bound, frame.end_bound)
 }
 
+/// Whether the arguments behind the first are constants that belong to the function.
+pub(crate) fn has_constant(function: &AggregateFunction) -> bool {
+    use AggregateFunction::{QuantileCont, QuantileDisc, StringAgg};
+    matches!(function, StringAgg(_) | QuantileCont(_) | QuantileDisc(_))
+}
+
 #[derive(Debug)]
 struct Stub {
     name: String,
@@ -151,11 +176,7 @@ impl AggregateUDFImpl for Stub {
             (GROUPING, _) => Ok(DataType::Int32),
             (SINGLE_VALUE, _) => Ok(args.first().map_or(DataType::Null, normal_type)),
             (_, Some(function)) => {
-                let taken = if matches!(function, AggregateFunction::StringAgg(_)) {
-                    &args[..args.len().min(1)]
-                } else {
-                    args
-                };
+                let taken = if has_constant(&function) { &args[..args.len().min(1)] } else { args };
                 let types: Vec<DataType> = taken.iter().map(normal_type).collect();
                 function.return_type(&types).or_else(|message| plan_err!("{message}"))
             }
@@ -169,7 +190,7 @@ impl AggregateUDFImpl for Stub {
     }
 
     fn is_nullable(&self) -> bool {
-        !matches!(self.name.as_str(), "count" | GROUPING)
+        !matches!(self.name.as_str(), "count" | "regr_count" | GROUPING)
     }
 
     fn coerce_types(&self, args: &[DataType]) -> Result<Vec<DataType>> {
@@ -180,12 +201,23 @@ impl AggregateUDFImpl for Stub {
             Some(AggregateFunction::BoolAnd | AggregateFunction::BoolOr) => {
                 vec![DataType::Boolean; args.len()]
             }
+            Some(AggregateFunction::Sum | AggregateFunction::Avg | AggregateFunction::Product) => {
+                let number = |found: &DataType| match found {
+                    DataType::Boolean => DataType::Int64,
+                    other => untyped(other),
+                };
+                args.iter().map(number).collect()
+            }
             _ => args.iter().map(untyped).collect(),
         })
     }
 
     fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        if self.name == "count" { Ok(ScalarValue::Int64(Some(0))) } else { ScalarValue::try_from(data_type) }
+        if matches!(self.name.as_str(), "count" | "regr_count") {
+            Ok(ScalarValue::Int64(Some(0)))
+        } else {
+            ScalarValue::try_from(data_type)
+        }
     }
 
     fn supports_null_handling_clause(&self) -> bool {

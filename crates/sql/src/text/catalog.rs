@@ -6,19 +6,19 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use arrow_schema::{DataType, FieldRef, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::config::ConfigOptions;
-use datafusion_common::datatype::DataTypeExt;
 use datafusion_common::{DataFusionError, Result, ScalarValue, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion_functions_nested::planner::{FieldAccessPlanner, NestedFunctionPlanner};
-use datafusion_sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
 
 use super::aggregates::{AggregatePlanner, aggregate_stub};
+use super::operators::OperatorPlanner;
+use super::types::Types;
 use super::windows::window_stub;
 use crate::functions::{known_scalar, scalar_names};
-use crate::{Plan, PlanError};
+use crate::{NamedFunction, Plan, PlanError};
 
 /// What a text may read.
 pub trait Catalog {
@@ -27,6 +27,9 @@ pub trait Catalog {
 
     /// The names of all tables and views, for hints.
     fn names(&self) -> Vec<String>;
+
+    /// The user's function of that name.
+    fn function(&self, name: &str) -> Option<NamedFunction>;
 }
 
 /// A table or view.
@@ -34,6 +37,8 @@ pub trait Catalog {
 pub struct CatalogEntry {
     /// What reads it.
     pub plan: Plan,
+    /// The names of its key columns; none for a view or a bag of rows.
+    pub key: Vec<String>,
     /// The defaults of its columns, by name, for INSERT.
     pub defaults: HashMap<String, ScalarValue>,
 }
@@ -75,7 +80,7 @@ impl ContextProvider for Provider<'_> {
             None
         };
         match entry {
-            Some(CatalogEntry { plan, defaults }) => {
+            Some(CatalogEntry { plan, defaults, .. }) => {
                 let defaults = defaults
                     .into_iter()
                     .map(|(column, value)| (column, Expr::Literal(value, None)))
@@ -108,7 +113,7 @@ impl ContextProvider for Provider<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        known_scalar(name)
+        self.catalog.function(name).map(|function| function.0).or_else(|| known_scalar(name))
     }
 
     fn get_higher_order_meta(&self, _name: &str) -> Option<Arc<HigherOrderUDF>> {
@@ -132,7 +137,7 @@ impl ContextProvider for Provider<'_> {
     }
 
     fn udf_names(&self) -> Vec<String> {
-        scalar_names()
+        scalar_names().into_iter().chain(super::macros::names().map(str::to_owned)).collect()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {
@@ -148,29 +153,13 @@ impl ContextProvider for Provider<'_> {
     }
 }
 
-/// Types that DataFusion does not know, or reads otherwise: a timestamp has microseconds, as in Python and in most databases.
-#[derive(Debug)]
-struct Types;
-
-impl TypePlanner for Types {
-    fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<FieldRef>> {
-        let data_type = match sql_type {
-            SqlType::Timestamp(None, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
-            | SqlType::Datetime(None) => DataType::Timestamp(TimeUnit::Microsecond, None),
-            SqlType::Timestamp(None, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
-                DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
-            }
-            SqlType::JSON | SqlType::JSONB => DataType::Utf8View,
-            SqlType::HugeInt => DataType::Decimal128(38, 0),
-            _ => return Ok(None),
-        };
-        Ok(Some(data_type.into_nullable_field_ref()))
-    }
-}
-
 static EXPR_PLANNERS: LazyLock<Vec<Arc<dyn ExprPlanner>>> = LazyLock::new(|| {
-    let mut planners: Vec<Arc<dyn ExprPlanner>> =
-        vec![Arc::new(AggregatePlanner), Arc::new(NestedFunctionPlanner), Arc::new(FieldAccessPlanner)];
+    let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![
+        Arc::new(OperatorPlanner),
+        Arc::new(AggregatePlanner),
+        Arc::new(NestedFunctionPlanner),
+        Arc::new(FieldAccessPlanner),
+    ];
     planners.push(Arc::new(datafusion_functions::core::planner::CoreFunctionPlanner::default()));
     planners.push(Arc::new(datafusion_functions::datetime::planner::DatetimeFunctionPlanner));
     planners.push(Arc::new(datafusion_functions::unicode::planner::UnicodeFunctionPlanner));

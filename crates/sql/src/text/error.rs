@@ -3,10 +3,10 @@
 use std::fmt;
 
 use datafusion_common::{DataFusionError, SchemaError};
-use datafusion_sql::sqlparser::dialect::GenericDialect;
 use datafusion_sql::sqlparser::tokenizer::{Token, Tokenizer};
 use thiserror::Error;
 
+use super::dialect::Tailrace;
 use crate::PlanError;
 
 /// A place in a text, counted from one.
@@ -168,7 +168,7 @@ pub(crate) fn readable(message: &str) -> String {
 /// The first place where a name is used in a text, outside strings and comments.
 pub(crate) fn find_name(text: &str, name: &str) -> Option<Position> {
     let wanted = name.rsplit('.').next().unwrap_or(name);
-    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().ok()?;
+    let tokens = Tokenizer::new(&Tailrace, text).tokenize_with_location().ok()?;
     let same = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(wanted));
     let token = tokens.iter().find(|token| same(&token.token))?;
     Some(Position { line: token.span.start.line, column: token.span.start.column })

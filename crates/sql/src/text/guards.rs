@@ -14,6 +14,7 @@ use datafusion_expr::utils::{conjunction, split_conjunction};
 use datafusion_expr::{Expr, ExprSchemable, LogicalPlan, Operator};
 
 use crate::connective::cast_may_fail;
+use crate::functions::is_cast;
 
 type Tables = HashSet<Option<TableReference>>;
 
@@ -120,7 +121,12 @@ fn may_fail(expr: &Expr, schema: &DFSchema) -> Result<bool> {
                     && from.map_or(true, |from| cast_may_fail(&from, cast.field.data_type()))
             }
             Expr::ScalarFunction(call) => {
-                matches!(call.func.name(), "to_timestamp" | "to_date" | "arrow_cast" | "sqrt" | "log" | "ln")
+                is_cast(&call.func)
+                    || matches!(
+                        call.func.name(),
+                        "to_timestamp" | "to_date" | "arrow_cast" | "quotient" | "fail"
+                    )
+                    || call.func.name().starts_with("json_")
             }
             _ => false,
         };

@@ -1,6 +1,6 @@
 //! From text to syntax trees, with what the parser or the planner behind it gets wrong mended in front of it.
 //!
-//! * `?` becomes `$1`, `$2`, ... in order of appearance.
+//! * Tokens are mended in `tokens.rs`, literals in `literals.rs`, calls that mean something else in `macros.rs`.
 //! * `a IS DISTINCT FROM b AND c` is read as `a IS DISTINCT FROM (b AND c)`; the tree is turned round.
 //! * INTERSECT and EXCEPT are marked (see `set_operations.rs`).
 //! * `unnest` and `generate_series` in FROM become lateral subqueries (see `table_functions.rs`).
@@ -16,13 +16,12 @@ use datafusion_sql::sqlparser::ast::{
     Expr, FunctionArgumentClause, FunctionArguments, Ident, Query, Select, SelectItem, Spanned, Statement,
     TableFactor, VisitMut, VisitorMut,
 };
-use datafusion_sql::sqlparser::dialect::GenericDialect;
-use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
-use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
+use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use super::dialect::Tailrace;
 use super::error::{Position, SqlError};
-use super::{connectives, set_operations, table_functions};
+use super::{connectives, literals, macros, set_operations, table_functions, tokens};
 
 /// How deeply parentheses and subqueries may nest.
 const NESTING: usize = 128;
@@ -30,26 +29,31 @@ const NESTING: usize = 128;
 /// How many operators one expression may chain: each is one level of a tree that is walked recursively.
 const CHAIN: usize = 4_000;
 
+/// The statements of a text.
+pub(crate) struct Parsed {
+    pub(crate) statements: Vec<Statement>,
+    /// How many parameters they have together.
+    pub(crate) parameters: usize,
+}
+
 /// Parses a text into statements.
-pub(crate) fn parse(text: &str) -> Result<Vec<Statement>, SqlError> {
-    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location();
+pub(crate) fn parse(text: &str) -> Result<Parsed, SqlError> {
+    let tokens = Tokenizer::new(&Tailrace, text).tokenize_with_location();
     let mut tokens = tokens.map_err(|error| {
         let position = Position { line: error.location.line, column: error.location.column };
         SqlError::at(format!("syntax error: {}", error.message), text, position)
     })?;
     check_depth(&tokens, text)?;
-    write_out_tables(&mut tokens);
-    number_placeholders(&mut tokens);
-    free_names(&mut tokens);
-    let parser =
-        Parser::new(&GenericDialect {}).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
+    let parameters = tokens::number_placeholders(&mut tokens, text)?;
+    tokens::mend(&mut tokens);
+    let parser = Parser::new(&Tailrace).with_recursion_limit(NESTING).with_tokens_with_locations(tokens);
     let mut statements = { parser }.parse_statements().map_err(|error| syntax_error(&error, text))?;
     for statement in &mut statements {
-        if let ControlFlow::Break((message, position)) = VisitMut::visit(statement, &mut Mender) {
+        if let ControlFlow::Break((message, position)) = VisitMut::visit(statement, &mut Mender::default()) {
             return Err(SqlError::at(message, text, position));
         }
     }
-    Ok(statements)
+    Ok(Parsed { statements, parameters })
 }
 
 /// Refuses what would nest too deeply. Between commas and parentheses every operator may add one level.
@@ -108,57 +112,6 @@ fn adds_level(token: &Token) -> bool {
     }
 }
 
-/// A statement `TABLE t` is `SELECT * FROM t`, which the parser knows inside of parentheses only.
-fn write_out_tables(tokens: &mut Vec<TokenWithSpan>) {
-    let mut starts = true;
-    let mut at = 0;
-    while at < tokens.len() {
-        let span = tokens[at].span;
-        let is_table = matches!(&tokens[at].token, Token::Word(word) if word.keyword == Keyword::TABLE);
-        if starts && is_table {
-            let written = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
-            let written = written.map(|token| TokenWithSpan { token, span });
-            tokens.splice(at..=at, written);
-            at += 2;
-        }
-        if !matches!(tokens[at].token, Token::Whitespace(_)) {
-            starts = tokens[at].token == Token::SemiColon;
-        }
-        at += 1;
-    }
-}
-
-fn number_placeholders(tokens: &mut [TokenWithSpan]) {
-    let mut count = 0;
-    for token in tokens {
-        if token.token == Token::Placeholder("?".into()) || token.token == Token::Question {
-            count += 1;
-            token.token = Token::Placeholder(format!("${count}"));
-        }
-    }
-}
-
-/// `key` and `index` are names of columns, not the start of an index that MySQL would declare inside a table.
-fn free_names(tokens: &mut [TokenWithSpan]) {
-    let mut before = Token::EOF;
-    for token in tokens {
-        if let Token::Word(word) = &mut token.token
-            && word.quote_style.is_none()
-            && matches!(before, Token::Comma | Token::LParen)
-            && ["key", "index"].iter().any(|name| word.value.eq_ignore_ascii_case(name))
-        {
-            *word = Word {
-                value: word.value.to_lowercase(),
-                quote_style: Some('"'),
-                keyword: Keyword::NoKeyword,
-            };
-        }
-        if !matches!(token.token, Token::Whitespace(_)) {
-            before = token.token.clone();
-        }
-    }
-}
-
 /// The parser writes the place into its message.
 fn syntax_error(error: &ParserError, text: &str) -> SqlError {
     let message = match error {
@@ -183,14 +136,30 @@ fn end_of(text: &str) -> Position {
     Position { line: text.trim_end().lines().count().max(1) as u64, column: last.chars().count() as u64 + 1 }
 }
 
-struct Mender;
+#[derive(Default)]
+struct Mender {
+    /// How the output columns of the SELECTs that are being mended were written.
+    written: Vec<Vec<Option<String>>>,
+}
 
 impl VisitorMut for Mender {
     /// Why a statement is refused, and where.
     type Break = (String, Position);
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        self.written.push(select.projection.iter().map(written).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Self::Break> {
+        keep_names(&mut select.projection, self.written.pop().unwrap_or_default());
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         connectives::mend(expr);
+        literals::mend(expr);
+        macros::expand(expr);
         check_ordered_window(expr)
     }
 }
@@ -232,6 +201,30 @@ fn check_ordered_window(expr: &Expr) -> ControlFlow<(String, Position)> {
         return ControlFlow::Break((message, Position { line: start.line, column: start.column }));
     }
     ControlFlow::Continue(())
+}
+
+/// How a column without a name is written, if mending it could change that.
+fn written(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => None,
+        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        _ => None,
+    }
+}
+
+/// A column that was mended is still called as it was written.
+fn keep_names(items: &mut [SelectItem], written: Vec<Option<String>>) {
+    let mut seen: HashSet<String> = HashSet::new();
+    for (item, written) in items.iter_mut().zip(written) {
+        if let (SelectItem::UnnamedExpr(expr), Some(name)) = (&*item, written)
+            && expr.to_string() != name
+        {
+            let numbered = (1..).map(|number| format!("{name}_{number}"));
+            let fresh = std::iter::once(name.clone()).chain(numbered).find(|name| seen.insert(name.clone()));
+            let alias = Ident::with_quote('"', fresh.unwrap_or(name));
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+        }
+    }
 }
 
 /// Output columns that print alike get a number behind their name.

@@ -20,7 +20,7 @@ use super::catalog::{Catalog, Provider};
 use super::error::SqlError;
 use super::parse::Preparer;
 use super::translate::Translator;
-use super::{apply, guards, rules, set_operations};
+use super::{apply, guards, meaning, rules, set_operations};
 use crate::constants::check_plan;
 use crate::{Plan, PlanError, PlanKind};
 
@@ -97,9 +97,13 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Plans a query.
     pub(crate) fn query(&self, query: &Query) -> Result<PlannedQuery> {
+        self.translate(self.optimize(self.bound(query)?)?)
+    }
+
+    /// DataFusion's plan of a query, with parameters filled in.
+    pub(crate) fn bound(&self, query: &Query) -> Result<LogicalPlan> {
         let provider = Provider::new(self.catalog, rules::options());
-        let logical = self.fill_in(Binder::new(&provider).bind(query)?)?;
-        self.translate(self.optimize(logical)?)
+        self.fill_in(Binder::new(&provider).bind(query)?)
     }
 
     /// DataFusion's plan of a statement, with parameters filled in.
@@ -117,7 +121,7 @@ impl Planner<'_> {
     pub(crate) fn optimize(&self, logical: LogicalPlan) -> Result<LogicalPlan> {
         let options = rules::options();
         let analyzed = rules::analyze(logical, &options)?;
-        let analyzed = set_operations::resolve(analyzed)?;
+        let analyzed = meaning::settle(set_operations::resolve(analyzed)?)?;
         if self.purpose == Purpose::View {
             refuse_volatile(&analyzed)?;
         }
@@ -139,6 +143,11 @@ impl Planner<'_> {
         let known = logical.get_parameter_names()?;
         if known.is_empty() && self.params.is_empty() {
             return Ok(logical);
+        }
+        if self.purpose == Purpose::View {
+            let reason =
+                "a view has no parameters: write the value itself, or keep it in a table that the view reads";
+            return Err(external(PlanError::Invalid(reason.to_owned())));
         }
         let values = self.params.iter().map(|value| value.clone().into()).collect();
         let needed = known

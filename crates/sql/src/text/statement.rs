@@ -2,30 +2,50 @@
 //!
 //! A [`Script`] is a parsed text. Its statements are planned one by one, since a later one may read what an earlier one makes.
 
-use arrow_schema::{Field, Schema};
-use datafusion_common::{DFSchema, DataFusionError, Result as DataFusionResult, ScalarValue};
-use datafusion_expr::dml::InsertOp;
-use datafusion_expr::logical_plan::DmlStatement;
-use datafusion_expr::{LogicalPlan, WriteOp};
-use datafusion_sql::planner::{ParserOptions, PlannerContext, SqlToRel};
-use datafusion_sql::sqlparser::ast::{
-    ColumnOption, CreateTable, CreateTableOptions, CreateView, Expr as SqlExpr, Ident, ObjectName,
-    ObjectType, Query, Statement, TableConstraint,
-};
+use arrow_schema::Field;
+use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
+use datafusion_sql::sqlparser::ast::{Ident, ObjectName, ObjectType, Query, ShowStatementIn, Statement};
+use tailrace_trace::ChangeBatch;
 
-use super::catalog::{Catalog, Provider};
-use super::change::old_rows;
+use super::catalog::Catalog;
+use super::conflict::ConflictPlans;
+use super::create::{create_table, create_view};
 use super::error::SqlError;
-use super::parse::parse;
+use super::parse::{Parsed, parse};
 use super::planner::{PlannedQuery, Planner, Purpose, external, on_large_stack};
-use super::rules;
-use super::translate::evaluate_constant;
+use super::{aggregates, alter, change, conflict, macros, returning, windows};
 use crate::{Plan, PlanError};
 
 /// A parsed text.
 pub struct Script {
     text: String,
     statements: Vec<Statement>,
+    parameters: usize,
+}
+
+/// What happens to an inserted row whose key is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// The statement fails.
+    Fail,
+    /// The row takes the place of the old one.
+    Replace,
+    /// The old row stays.
+    Ignore,
+    /// The old row is changed; see [`Script::plan_conflicts`].
+    Update,
+}
+
+/// One change of a table's columns or name.
+pub enum TableChange {
+    /// Another name for the table.
+    Rename(String),
+    /// Another name for a column.
+    RenameColumn(String, String),
+    /// A column behind the others, filled with its default; the flag says that one of that name may be there already.
+    AddColumn(ColumnSpec, bool),
+    /// A column less; the flag says that it need not be there.
+    DropColumn(String, bool),
 }
 
 /// A planned statement.
@@ -38,9 +58,11 @@ pub enum SqlStatement {
         if_not_exists: bool,
         or_replace: bool,
     },
+    /// With `cascade` the views that read the tables go too.
     DropTable {
         names: Vec<String>,
         if_exists: bool,
+        cascade: bool,
     },
     DropView {
         names: Vec<String>,
@@ -48,27 +70,41 @@ pub enum SqlStatement {
     },
     /// A query that is answered once.
     Select(PlannedQuery),
-    /// Rows with all columns of the table, in order. `replace` puts them in the place of rows with the same key.
+    /// Rows with all columns of the table, in order. `returning` asks for the rows by [`Script::plan_returning`].
     Insert {
         table: String,
         rows: PlannedQuery,
-        replace: bool,
+        conflict: Conflict,
+        returning: bool,
     },
-    /// The rows as they are and as they will be.
+    /// All columns of the touched rows as they are and then as they will be. With other tables in FROM, `old` tells how often each is there, and of
+    /// several new rows for one the first counts.
     Update {
         table: String,
-        old: Plan,
-        new: Plan,
+        pairs: Plan,
+        old: Option<Plan>,
+        returning: bool,
     },
     /// The rows that go, with their copies.
     Delete {
         table: String,
         rows: Plan,
+        returning: bool,
     },
+    AlterTable {
+        table: String,
+        if_exists: bool,
+        changes: Vec<TableChange>,
+    },
+    /// What is accepted and changes nothing, such as an index: operators keep their own.
+    Nothing(&'static str),
     Explain(PlannedQuery),
     ShowTables,
     ShowViews,
+    /// The names of all functions.
+    ShowFunctions(Vec<String>),
     Describe(String),
+    DescribeQuery(PlannedQuery),
 }
 
 /// A table to be made.
@@ -98,8 +134,8 @@ pub struct ColumnSpec {
 impl Script {
     /// Parses a text.
     pub fn parse(text: &str) -> Result<Self, SqlError> {
-        let statements = on_large_stack(|| parse(text))?;
-        Ok(Self { text: text.to_owned(), statements })
+        let Parsed { statements, parameters } = on_large_stack(|| parse(text))?;
+        Ok(Self { text: text.to_owned(), statements, parameters })
     }
 
     /// The number of statements.
@@ -112,6 +148,21 @@ impl Script {
         self.statements.is_empty()
     }
 
+    /// Refuses values that are too few or too many for the parameters of all statements.
+    pub fn check_parameters(&self, given: usize) -> Result<(), SqlError> {
+        if given == self.parameters {
+            return Ok(());
+        }
+        let plural =
+            |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let verb = if given == 1 { "was" } else { "were" };
+        Err(SqlError::new(format!(
+            "the text has {}, {} {verb} given",
+            plural(self.parameters, "parameter"),
+            plural(given, "value")
+        )))
+    }
+
     /// Plans the statement at `index`.
     pub fn plan(
         &self,
@@ -119,10 +170,48 @@ impl Script {
         catalog: &(dyn Catalog + Sync),
         params: &[ScalarValue],
     ) -> Result<SqlStatement, SqlError> {
+        self.planned(index, |statement| plan_statement(statement, catalog, params))
+    }
+
+    /// Plans the RETURNING of the statement at `index` over the rows that it changes.
+    pub fn plan_returning(
+        &self,
+        index: usize,
+        catalog: &(dyn Catalog + Sync),
+        params: &[ScalarValue],
+        rows: ChangeBatch,
+    ) -> Result<PlannedQuery, SqlError> {
+        self.planned(index, |statement| {
+            let planner = Planner { catalog, params, purpose: Purpose::Once };
+            returning::returning(statement, rows, &planner)
+        })
+    }
+
+    /// Plans what the INSERT at `index` does with its rows where their keys are there and where they are not.
+    pub fn plan_conflicts(
+        &self,
+        index: usize,
+        catalog: &(dyn Catalog + Sync),
+        params: &[ScalarValue],
+        rows: ChangeBatch,
+    ) -> Result<ConflictPlans, SqlError> {
+        self.planned(index, |statement| match statement {
+            Statement::Insert(insert) => {
+                let planner = Planner { catalog, params, purpose: Purpose::Once };
+                conflict::conflicts(insert, rows, &planner)
+            }
+            _ => Err(refused("only an INSERT has conflicts")),
+        })
+    }
+
+    fn planned<T: Send>(
+        &self,
+        index: usize,
+        plan: impl FnOnce(&Statement) -> DataFusionResult<T> + Send,
+    ) -> Result<T, SqlError> {
         on_large_stack(|| {
             let statement = self.statements.get(index).ok_or_else(|| SqlError::new("no such statement"))?;
-            plan_statement(statement, catalog, params)
-                .map_err(|error| SqlError::from_datafusion(error, &self.text))
+            plan(statement).map_err(|error| SqlError::from_datafusion(error, &self.text))
         })
     }
 
@@ -160,8 +249,10 @@ fn plan_statement(
         Statement::Query(query) => Ok(SqlStatement::Select(once.query(query)?)),
         Statement::CreateTable(create) => create_table(create, &once),
         Statement::CreateView(view) => create_view(view, catalog),
-        Statement::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
-            Ok(SqlStatement::DropTable { names: names_of(names)?, if_exists: *if_exists })
+        Statement::CreateIndex(index) if !index.unique => Ok(SqlStatement::Nothing("index")),
+        Statement::Drop { object_type: ObjectType::Table, if_exists, names, cascade, .. } => {
+            let (if_exists, cascade) = (*if_exists, *cascade);
+            Ok(SqlStatement::DropTable { names: names_of(names)?, if_exists, cascade })
         }
         Statement::Drop {
             object_type: ObjectType::View | ObjectType::MaterializedView,
@@ -169,21 +260,58 @@ fn plan_statement(
             names,
             ..
         } => Ok(SqlStatement::DropView { names: names_of(names)?, if_exists: *if_exists }),
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => change(statement, &once),
-        Statement::Explain { statement, .. } => explain(statement, catalog, params),
+        Statement::Drop { object_type: ObjectType::Index, .. } => Ok(SqlStatement::Nothing("index")),
+        Statement::AlterTable(table) => alter::alter_table(table, &once),
+        Statement::Insert(insert) => change::insert(insert, &once),
+        Statement::Update(update) => change::update(update, &once),
+        Statement::Delete(delete) => change::delete(delete, &once),
+        Statement::Truncate(truncate) => match &truncate.table_names[..] {
+            [table] => change::truncate(&table.name, &once),
+            _ => Err(refused("TRUNCATE takes one table")),
+        },
+        Statement::Explain { statement, analyze: false, describe_alias, .. } => {
+            explain(statement, catalog, params, describe_alias.to_string().starts_with("DESC"))
+        }
+        Statement::Explain { .. } => {
+            Err(refused("EXPLAIN ANALYZE is not supported: db.metrics() tells what each operator did"))
+        }
         Statement::ShowTables { .. } => Ok(SqlStatement::ShowTables),
         Statement::ShowViews { .. } => Ok(SqlStatement::ShowViews),
+        Statement::ShowFunctions { .. } => Ok(SqlStatement::ShowFunctions(function_names())),
+        Statement::ShowColumns { show_options, .. } => match &show_options.show_in {
+            Some(ShowStatementIn { parent_name: Some(name), .. }) => {
+                Ok(SqlStatement::Describe(name_of(name)?))
+            }
+            _ => Err(refused("SHOW COLUMNS FROM needs a table")),
+        },
         Statement::ExplainTable { table_name, .. } => Ok(SqlStatement::Describe(name_of(table_name)?)),
+        Statement::StartTransaction { .. }
+        | Statement::Commit { .. }
+        | Statement::Rollback { .. }
+        | Statement::Savepoint { .. } => Err(refused(
+            "transactions are not supported: a statement is atomic by itself, and db.apply(Batch) makes many changes in one step",
+        )),
         other => {
             Err(refused(&format!("this statement is not supported: {}", first_words(&other.to_string()))))
         }
     }
 }
 
+/// Functions of values, of groups and of windows, in order.
+fn function_names() -> Vec<String> {
+    let known = aggregates::NAMES.iter().chain(windows::NAMES).copied().chain(macros::names());
+    let mut names: Vec<String> =
+        crate::functions::scalar_names().into_iter().chain(known.map(str::to_owned)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
 fn explain(
     statement: &Statement,
     catalog: &dyn Catalog,
     params: &[ScalarValue],
+    describe: bool,
 ) -> DataFusionResult<SqlStatement> {
     let query: &Query = match statement {
         Statement::Query(query) => query,
@@ -192,143 +320,8 @@ fn explain(
             return Err(refused(&format!("EXPLAIN takes a query, got: {}", first_words(&other.to_string()))));
         }
     };
-    Ok(SqlStatement::Explain(Planner { catalog, params, purpose: Purpose::Once }.query(query)?))
-}
-
-fn create_view(view: &CreateView, catalog: &dyn Catalog) -> DataFusionResult<SqlStatement> {
-    let planner = Planner { catalog, params: &[], purpose: Purpose::View };
-    if !matches!(view.options, CreateTableOptions::None) {
-        return Err(refused("options of a view are not supported"));
-    }
-    let mut query = planner.query(&view.query)?;
-    let names: Vec<String> = view.columns.iter().map(|column| ident(&column.name)).collect();
-    if !names.is_empty() {
-        query = query.renamed(&names).map_err(external)?;
-    }
-    Ok(SqlStatement::CreateView {
-        name: name_of(&view.name)?,
-        query,
-        if_not_exists: view.if_not_exists,
-        or_replace: view.or_replace,
-    })
-}
-
-fn create_table(create: &CreateTable, planner: &Planner<'_>) -> DataFusionResult<SqlStatement> {
-    let options = rules::options();
-    let parser_options = ParserOptions::from(&options.sql_parser);
-    let provider = Provider::new(planner.catalog, options);
-    let to_rel = SqlToRel::new_with_options(&provider, parser_options);
-    let schema = to_rel.build_schema(create.columns.clone())?;
-    let mut key = table_key(&create.constraints)?;
-    let mut columns = Vec::with_capacity(create.columns.len());
-    for (column, field) in create.columns.iter().zip(schema.fields()) {
-        let mut spec = ColumnSpec { field: field.as_ref().clone(), default: None };
-        for option in &column.options {
-            match &option.option {
-                ColumnOption::PrimaryKey(_) => key.push(field.name().clone()),
-                ColumnOption::Default(expr) => spec.default = Some(default_value(&to_rel, expr, field)?),
-                ColumnOption::Null | ColumnOption::NotNull | ColumnOption::Comment(_) => {}
-                other => {
-                    return Err(refused(&format!(
-                        "column '{}': {other} is not enforced, so it is refused",
-                        field.name()
-                    )));
-                }
-            }
-        }
-        columns.push(spec);
-    }
-    check_key(&key, &schema)?;
-    let rows = create.query.as_ref().map(|query| planner.query(query)).transpose()?;
-    if let (Some(rows), true) = (&rows, columns.is_empty()) {
-        let fields = rows.plan.schema().fields()[..rows.visible].iter();
-        columns = fields
-            .map(|field| ColumnSpec { field: field.as_ref().clone().with_nullable(true), default: None })
-            .collect();
-    }
-    for column in &mut columns {
-        if key.contains(column.field.name()) {
-            column.field = column.field.clone().with_nullable(false);
-        }
-    }
-    Ok(SqlStatement::CreateTable(TableSpec {
-        name: name_of(&create.name)?,
-        columns,
-        key,
-        if_not_exists: create.if_not_exists,
-        or_replace: create.or_replace,
-        rows,
-    }))
-}
-
-fn table_key(constraints: &[TableConstraint]) -> DataFusionResult<Vec<String>> {
-    let mut key = Vec::new();
-    for constraint in constraints {
-        match constraint {
-            TableConstraint::PrimaryKey(primary) => {
-                for column in &primary.columns {
-                    match &column.column.expr {
-                        SqlExpr::Identifier(name) => key.push(ident(name)),
-                        other => return Err(refused(&format!("a key is made of columns, got {other}"))),
-                    }
-                }
-            }
-            other => return Err(refused(&format!("{other} is not enforced, so it is refused"))),
-        }
-    }
-    Ok(key)
-}
-
-fn check_key(key: &[String], schema: &Schema) -> DataFusionResult<()> {
-    let unknown = key.iter().find(|name| schema.index_of(name).is_err() && !schema.fields().is_empty());
-    match unknown {
-        None => Ok(()),
-        Some(name) => {
-            let choices = schema.fields().iter().map(|field| field.name().clone()).collect();
-            Err(external(PlanError::UnknownColumn { name: name.clone(), choices }))
-        }
-    }
-}
-
-fn default_value(
-    to_rel: &SqlToRel<'_, Provider<'_>>,
-    expr: &SqlExpr,
-    field: &Field,
-) -> DataFusionResult<ScalarValue> {
-    let logical = to_rel.sql_to_expr(expr.clone(), &DFSchema::empty(), &mut PlannerContext::new())?;
-    let volatile = logical.is_volatile()
-        || expr.to_string().to_lowercase().contains("now(")
-        || expr.to_string().to_lowercase().contains("current_");
-    if volatile {
-        return Err(refused(&format!("the default of column '{}' must be a constant", field.name())));
-    }
-    evaluate_constant(&logical).map_err(external)?.cast_to(field.data_type())
-}
-
-/// INSERT, UPDATE and DELETE.
-fn change(statement: &Statement, planner: &Planner<'_>) -> DataFusionResult<SqlStatement> {
-    let LogicalPlan::Dml(DmlStatement { table_name, op, input, .. }) =
-        planner.statement(statement.clone())?
-    else {
-        return Err(refused("this change is not supported"));
-    };
-    let table = table_name.table().to_owned();
-    let translate = |plan: &LogicalPlan| planner.translate(planner.optimize(plan.clone())?);
-    match op {
-        WriteOp::Insert(kind) => {
-            let replace = matches!(kind, InsertOp::Replace | InsertOp::Overwrite);
-            Ok(SqlStatement::Insert { table, rows: translate(&input)?, replace })
-        }
-        WriteOp::Delete => Ok(SqlStatement::Delete { table, rows: translate(&input)?.plan }),
-        WriteOp::Update => {
-            let LogicalPlan::Projection(projection) = input.as_ref() else {
-                return Err(refused("this update is not supported"));
-            };
-            let old = old_rows(projection, planner.catalog, &table)?;
-            Ok(SqlStatement::Update { table, old: translate(&old)?.plan, new: translate(&input)?.plan })
-        }
-        other => Err(refused(&format!("{other} is not supported"))),
-    }
+    let planned = Planner { catalog, params, purpose: Purpose::Once }.query(query)?;
+    Ok(if describe { SqlStatement::DescribeQuery(planned) } else { SqlStatement::Explain(planned) })
 }
 
 fn names_of(names: &[ObjectName]) -> DataFusionResult<Vec<String>> {
@@ -336,16 +329,16 @@ fn names_of(names: &[ObjectName]) -> DataFusionResult<Vec<String>> {
 }
 
 /// The last part of a name, in lower case unless it is quoted.
-fn name_of(name: &ObjectName) -> DataFusionResult<String> {
+pub(crate) fn name_of(name: &ObjectName) -> DataFusionResult<String> {
     let last = name.0.last().and_then(|part| part.as_ident());
     last.map(ident).ok_or_else(|| refused(&format!("'{name}' is no name")))
 }
 
-fn ident(name: &Ident) -> String {
+pub(crate) fn ident(name: &Ident) -> String {
     if name.quote_style.is_some() { name.value.clone() } else { name.value.to_lowercase() }
 }
 
-fn refused(reason: &str) -> DataFusionError {
+pub(crate) fn refused(reason: &str) -> DataFusionError {
     external(PlanError::Invalid(reason.to_owned()))
 }
 

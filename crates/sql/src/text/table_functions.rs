@@ -3,8 +3,9 @@
 //! Each becomes `LATERAL (SELECT unnest(list))`, which the planner knows. Its column is named after the alias, or after the function.
 
 use datafusion_sql::sqlparser::ast::{Ident, ObjectName, SetExpr, Statement, TableAlias, TableFactor};
-use datafusion_sql::sqlparser::dialect::GenericDialect;
 use datafusion_sql::sqlparser::parser::Parser;
+
+use super::dialect::Tailrace;
 
 /// Functions that give a list, whose elements are the rows.
 const LISTS: [&str; 2] = ["generate_series", "range"];
@@ -50,7 +51,7 @@ fn lateral(list: &str, function: &str, alias: Option<TableAlias>) -> Option<Tabl
         at: None,
     });
     let text = format!("SELECT * FROM t, LATERAL (SELECT unnest({list}) AS {column}) AS x");
-    let parsed = Parser::parse_sql(&GenericDialect {}, &text).ok()?;
+    let parsed = Parser::parse_sql(&Tailrace, &text).ok()?;
     let Some(Statement::Query(query)) = parsed.into_iter().next() else { return None };
     let SetExpr::Select(select) = *query.body else { return None };
     let mut derived = select.from.into_iter().nth(1)?.relation;

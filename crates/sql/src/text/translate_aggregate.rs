@@ -8,10 +8,10 @@ use datafusion_expr::expr::{AggregateFunction as CallExpr, GroupingSet, NullTrea
 use datafusion_expr::logical_plan::Aggregate;
 use datafusion_expr::utils::grouping_set_to_exprlist;
 use datafusion_expr::{Expr, lit, when};
-use tailrace_operators::{AggregateCall, AggregateFunction, AggregateSpec, Scalar};
+use tailrace_operators::{AggregateCall, AggregateFunction, AggregateSpec, Regression, Scalar, Share};
 use tailrace_trace::ChangeBatch;
 
-use super::aggregates::SINGLE_VALUE;
+use super::aggregates::{SINGLE_VALUE, has_constant};
 use super::relation::{Relation, constant_row};
 use super::translate::{Translator, evaluate_constant};
 use crate::connective::may_fail;
@@ -58,10 +58,7 @@ impl Translator {
 
 /// What an aggregate of no rows gives: zero for counts, NULL for the others.
 fn empty_group(plan: &Plan, keys: usize, columns: &[Column]) -> Result<ChangeBatch, PlanError> {
-    let counts = columns
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| matches!(column.calls[0].function, AggregateFunction::Count));
+    let counts = columns.iter().enumerate().filter(|(_, column)| counts(&column.calls[0].function));
     let zeros: Vec<(usize, ScalarValue)> =
         counts.map(|(index, _)| (keys + index, ScalarValue::Int64(Some(0)))).collect();
     constant_row(plan.schema(), &zeros)
@@ -195,7 +192,7 @@ fn column(input: &Relation, expr: &Expr) -> Result<Column, PlanError> {
         Expr::AggregateFunction(call) if call.func.name() == SINGLE_VALUE => single_value(input, call),
         Expr::AggregateFunction(call) => {
             let (call, data_type) = bind_call(input, call)?;
-            let nullable = !matches!(call.function, AggregateFunction::Count);
+            let nullable = !counts(&call.function);
             Ok(Column { calls: vec![call], data_type, nullable, single: false })
         }
         other => Err(PlanError::Invalid(format!("internal: {other} is no aggregate"))),
@@ -239,11 +236,8 @@ pub(crate) fn bind_call(input: &Relation, call: &CallExpr) -> Result<(AggregateC
         )));
     }
     let function = separated(function, &params.args)?;
-    let taken = if matches!(function, AggregateFunction::StringAgg(_)) {
-        &params.args[..params.args.len().min(1)]
-    } else {
-        &params.args[..]
-    };
+    let taken =
+        if has_constant(&function) { &params.args[..params.args.len().min(1)] } else { &params.args[..] };
     let mut args = input.bind_all(taken)?;
     if let Some(filter) = &params.filter {
         for (arg, expr) in args.iter_mut().zip(taken) {
@@ -263,7 +257,12 @@ pub(crate) fn bind_call(input: &Relation, call: &CallExpr) -> Result<(AggregateC
     Ok((AggregateCall { function, args, filter, distinct: params.distinct, order }, data_type))
 }
 
-/// The separator of string_agg, which must be a constant.
+/// Whether a function of no rows is zero.
+pub(crate) fn counts(function: &AggregateFunction) -> bool {
+    matches!(function, AggregateFunction::Count | AggregateFunction::Regression(Regression::Count))
+}
+
+/// The separator of string_agg and the share of a quantile, which must be constants.
 fn separated(function: AggregateFunction, args: &[Expr]) -> Result<AggregateFunction, PlanError> {
     match (&function, args.get(1)) {
         (AggregateFunction::StringAgg(_), Some(separator)) => {
@@ -275,6 +274,19 @@ fn separated(function: AggregateFunction, args: &[Expr]) -> Result<AggregateFunc
                 ))),
             }
         }
+        (AggregateFunction::QuantileCont(_), Some(share)) => {
+            Ok(AggregateFunction::QuantileCont(share_of(share)?))
+        }
+        (AggregateFunction::QuantileDisc(_), Some(share)) => {
+            Ok(AggregateFunction::QuantileDisc(share_of(share)?))
+        }
         _ => Ok(function),
+    }
+}
+
+fn share_of(expr: &Expr) -> Result<Share, PlanError> {
+    match evaluate_constant(expr)?.cast_to(&DataType::Float64)? {
+        ScalarValue::Float64(Some(share)) if (0.0..=1.0).contains(&share) => Ok(Share(share)),
+        other => Err(PlanError::Invalid(format!("a quantile asks for a share between 0 and 1, got {other}"))),
     }
 }

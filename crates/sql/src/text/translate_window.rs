@@ -18,7 +18,7 @@ use tailrace_operators::{
 
 use super::relation::Relation;
 use super::translate::{Translator, evaluate_constant};
-use super::translate_aggregate::bind_call;
+use super::translate_aggregate::{bind_call, counts};
 use super::translate_frame::{frame, order_of};
 use super::windows::NAMES;
 use crate::{Plan, PlanError, PlanKind};
@@ -152,7 +152,7 @@ fn aggregate(
     let (args, filter) = (params.args.clone(), params.filter.clone());
     let call = AggregateExpr::new_udf(Arc::clone(udaf), args, false, filter, Vec::new(), nulls);
     let (call, data_type) = bind_call(input, &call)?;
-    let nullable = !matches!(call.function, AggregateFunction::Count);
+    let nullable = !counts(&call.function);
     let function = FramedFunction::Aggregate(call.function);
     let frame = frame(input, udaf.name(), params)?;
     let call = FramedCall { function, args: call.args, filter: call.filter, ignore_nulls, frame };

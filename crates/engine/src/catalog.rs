@@ -18,10 +18,12 @@ impl Catalog for Names<'_> {
     fn relation(&self, name: &str) -> Option<CatalogEntry> {
         if let Some(table) = lookup(self.tables, name) {
             let plan = Plan::table(&table.name, Arc::clone(&table.schema));
-            return Some(CatalogEntry { plan, defaults: table.defaults.clone() });
+            return Some(CatalogEntry { plan, defaults: table.defaults.clone(), parameters: Vec::new() });
         }
-        lookup(self.views, name)
-            .map(|view| CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new() })
+        let view = lookup(self.views, name)?;
+        let fields = view.asked.iter().flat_map(|asked| asked.parameters.schema.fields());
+        let parameters = fields.map(|field| format!("${}", field.name())).collect();
+        Some(CatalogEntry { plan: view.plan.clone(), defaults: HashMap::new(), parameters })
     }
 
     fn names(&self) -> Vec<String> {

@@ -13,6 +13,7 @@ mod database;
 mod error;
 mod fold;
 mod operation;
+mod parameters;
 mod statement;
 mod step;
 mod steps;

@@ -9,10 +9,12 @@ use std::sync::{Arc, LazyLock};
 use datafusion_expr::{ScalarUDF, Volatility};
 
 use crate::PlanError;
+use crate::or_empty::or_empty;
 
 static FUNCTIONS: LazyLock<BTreeMap<String, Arc<ScalarUDF>>> = LazyLock::new(|| {
     let all = datafusion_functions::all_default_functions().into_iter();
     let all = all.chain(datafusion_functions_nested::all_default_nested_functions());
+    let all = all.chain([or_empty()]);
     let mut functions = BTreeMap::new();
     for function in all {
         for alias in function.aliases() {

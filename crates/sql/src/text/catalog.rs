@@ -36,6 +36,8 @@ pub struct CatalogEntry {
     pub plan: Plan,
     /// The defaults of its columns, by name, for INSERT.
     pub defaults: HashMap<String, ScalarValue>,
+    /// The parameters without whose values it cannot be read.
+    pub parameters: Vec<String>,
 }
 
 /// A relation as DataFusion's planner sees it.
@@ -75,7 +77,15 @@ impl ContextProvider for Provider<'_> {
             None
         };
         match entry {
-            Some(CatalogEntry { plan, defaults }) => {
+            Some(CatalogEntry { parameters, .. }) if !parameters.is_empty() => {
+                let reason = format!(
+                    "view '{table}' cannot be read by a query: its rows belong to values of its parameters ({}). Write its query with a parameter of its own",
+                    parameters.join(", ")
+                );
+                let error = PlanError::Refused { name: table.to_owned(), reason };
+                Err(DataFusionError::External(Box::new(error)))
+            }
+            Some(CatalogEntry { plan, defaults, .. }) => {
                 let defaults = defaults
                     .into_iter()
                     .map(|(column, value)| (column, Expr::Literal(value, None)))

@@ -6,14 +6,18 @@
 mod aggregates;
 mod apply;
 mod apply_node;
+mod array_subquery;
 mod binder;
 mod catalog;
 mod change;
+mod column_names;
 mod connectives;
 mod error;
 mod first_rows;
 mod guards;
+mod parameters;
 mod parse;
+mod pinned;
 mod planner;
 mod recursion;
 mod relation;
@@ -32,5 +36,6 @@ mod windows;
 
 pub use catalog::{Catalog, CatalogEntry};
 pub use error::{Position, SqlError};
+pub use parameters::{Parameters, PlannedView, parameter_values};
 pub use planner::{PlannedQuery, Purpose};
 pub use statement::{ColumnSpec, Script, SqlStatement, TableSpec};

@@ -16,6 +16,7 @@ use datafusion_sql::sqlparser::ast::{
 use super::catalog::{Catalog, Provider};
 use super::change::old_rows;
 use super::error::SqlError;
+use super::parameters::PlannedView;
 use super::parse::parse;
 use super::planner::{PlannedQuery, Planner, Purpose, external, on_large_stack};
 use super::rules;
@@ -34,7 +35,7 @@ pub enum SqlStatement {
     CreateTable(TableSpec),
     CreateView {
         name: String,
-        query: PlannedQuery,
+        view: PlannedView,
         if_not_exists: bool,
         or_replace: bool,
     },
@@ -127,14 +128,13 @@ impl Script {
     }
 
     /// Plans the only statement, a query, to be kept up to date.
-    pub fn plan_view(&self, catalog: &(dyn Catalog + Sync)) -> Result<Plan, SqlError> {
+    pub fn plan_view(&self, catalog: &(dyn Catalog + Sync)) -> Result<PlannedView, SqlError> {
         on_large_stack(|| {
             let [Statement::Query(query)] = &self.statements[..] else {
                 return Err(SqlError::new("a view is made of one SELECT"));
             };
             let planner = Planner { catalog, params: &[], purpose: Purpose::View };
-            let planned = planner.query(query).and_then(|query| query.shown().map_err(external));
-            planned.map_err(|error| SqlError::from_datafusion(error, &self.text))
+            planner.view(query).map_err(|error| SqlError::from_datafusion(error, &self.text))
         })
     }
 }
@@ -200,14 +200,14 @@ fn create_view(view: &CreateView, catalog: &dyn Catalog) -> DataFusionResult<Sql
     if !matches!(view.options, CreateTableOptions::None) {
         return Err(refused("options of a view are not supported"));
     }
-    let mut query = planner.query(&view.query)?;
+    let mut planned = planner.view(&view.query)?;
     let names: Vec<String> = view.columns.iter().map(|column| ident(&column.name)).collect();
     if !names.is_empty() {
-        query = query.renamed(&names).map_err(external)?;
+        planned = planned.renamed(&names).map_err(external)?;
     }
     Ok(SqlStatement::CreateView {
         name: name_of(&view.name)?,
-        query,
+        view: planned,
         if_not_exists: view.if_not_exists,
         or_replace: view.or_replace,
     })

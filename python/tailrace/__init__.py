@@ -87,6 +87,7 @@ from .group import Group
 from .grouped import Grouped
 from .indexed import Indexed
 from .order import Order, asc, desc
+from .patches import DeletePatch, InsertPatch, MovePatch, Patch, Tree, UpdatePatch
 from .recursion import recursive
 from .result import Result
 from .row import Row, field, key, replace
@@ -111,6 +112,7 @@ __all__ = [
     "Created",
     "Data",
     "Database",
+    "DeletePatch",
     "Deleted",
     "DuplicateKeyError",
     "Error",
@@ -119,14 +121,17 @@ __all__ = [
     "Group",
     "Grouped",
     "Indexed",
+    "InsertPatch",
     "InternalError",
     "IterationLimitError",
     "KeyNotFoundError",
     "MergeConflictError",
     "MissingColumnError",
+    "MovePatch",
     "NotNullError",
     "Order",
     "Over",
+    "Patch",
     "PlanError",
     "Result",
     "Row",
@@ -138,12 +143,14 @@ __all__ = [
     "TableRef",
     "TimeUnit",
     "TracingError",
+    "Tree",
     "TypeMismatchError",
     "TypeSpec",
     "UdfError",
     "UnknownTableError",
     "UnknownViewError",
     "UnsupportedError",
+    "UpdatePatch",
     "Updated",
     "Verification",
     "VerificationError",

@@ -210,9 +210,14 @@ class Step:
     def view_id(self, view: str) -> int | None:
         """The number of the view that had this name; None if there was none."""
     def view_schema(self, view: str) -> list[tuple[str, Type, bool]]: ...
-    def view_key(self, view: str) -> list[str]: ...
+    def view_key(self, view: str) -> list[str] | None: ...
+    def view_lists(self, view: str) -> list[tuple[list[str], list[str]]]: ...
     def delta(self, view: str) -> ArrowTable:
         """The consolidated changes: the view's columns and `_weight`."""
+    def touched(self, view: str) -> list[bytes]:
+        """The values of a view's parameters whose rows changed, by their `parameter_key`."""
+    def delta_of(self, view: str, key: bytes) -> ArrowTable:
+        """The consolidated changes of one value of its parameters, without these."""
     def rows(self, view: str) -> list[tuple[dict[str, object], int]]:
         """The same as Python rows with their weight."""
 
@@ -266,7 +271,18 @@ class Database:
     def tables(self) -> list[str]: ...
     def views(self) -> list[str]: ...
     def view_schema(self, name: str) -> list[tuple[str, Type, bool]]: ...
-    def view_key(self, name: str) -> list[str]: ...
+    def view_key(self, name: str) -> list[str] | None:
+        """The columns that tell its rows apart: none of them if there is at most one row, None if they are not known."""
+    def view_parameters(self, name: str) -> list[tuple[str, Type, bool]]: ...
+    def view_columns(self, name: str) -> list[tuple[str, Type, bool]]:
+        """The columns behind those of the parameters."""
+    def ask(self, view: str, values: Sequence[object], released: Sequence[Sequence[object]]) -> Step | None:
+        """Makes sure that the rows of these values are kept: a step, if they are not. Values in `released` have been asked for once less."""
+    def parameter_key(self, view: str, values: Sequence[object]) -> bytes:
+        """What stands for values in `Step.touched`."""
+    def snapshot_of(self, view: str, values: Sequence[object], weighted: bool = False) -> ArrowTable: ...
+    def view_lists(self, name: str) -> list[tuple[list[str], list[str]]]:
+        """For each list of structs in its rows: the column and fields that lead to it, and the fields that tell its elements apart."""
     def apply(self, operations: Sequence[tuple[str, str, object]]) -> Step:
         """One atomic step of (operation, table, data).
 

@@ -15,6 +15,8 @@ from ._tailrace import ArrowTable, Step
 from ._tailrace import Database as NativeDatabase
 from .arrow import read_table
 from .errors import PlanError, UnknownViewError, did_you_mean, listed
+from .identity import identity
+from .patches import Patch, deleted, inserted, updated
 from .row import Row
 from .untyped import row_class
 
@@ -80,7 +82,7 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
                 f"View {name!r} is not found at version {self.version}. {did_you_mean(name, known)}Existing views: {listed(known)}."
             )
         if not isinstance(view, str):
-            return ViewChange(name, self._step, view.row)
+            return view.change_in(self._step)
         row = self._classes.get(number)
         return ViewChange(name, self._step, row or _class_of(self._step, name))
 
@@ -92,7 +94,9 @@ class Changes(Mapping["str | View[Any]", "ViewChange[Any]"]):
 
     def __contains__(self, view: object) -> bool:
         name, number = getattr(view, "name", view), getattr(view, "number", None)
-        return name in self._step.views and number in (None, self._step.view_id(str(name)))
+        if name not in self._step.views or number not in (None, self._step.view_id(str(name))):
+            return False
+        return not hasattr(view, "change_in") or len(view.change_in(self._step)) > 0
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}: {len(self._step.delta(name))} rows" for name in self._step.views)
@@ -132,14 +136,23 @@ class ViewChange(Generic[T]):
 
     @cached_property
     def events(self) -> list[Event[T]]:
-        """The changes as events, one per key; the view's row class must have a `tr.key()`."""
-        key = self._row.__tailrace__.key
-        if not key:
-            raise PlanError(
-                f"The events of view {self.name!r} need a key: mark columns of {self._row.__name__} with tr.key(). "
-                "Without one use `delta` or `rows`."
-            )
-        return list(_events(self.rows, key))
+        """The changes as events, one per key: a `tr.key()` of the row class, or what follows from the query and the keys of its tables."""
+        return list(_events(self.rows, self._key("events")))
+
+    @cached_property
+    def patches(self) -> list[Patch]:
+        """The changes as patches by key: of rows, of their columns, and of the elements of the lists inside of them. See `View.tree`."""
+        key, lists = self._key("patches"), self._row.__tailrace__.lists
+        patches: list[Patch] = []
+        for event in self.events:
+            match event:
+                case Created(row):
+                    patches.append(inserted(row, key))
+                case Deleted(row):
+                    patches.append(deleted(row, key))
+                case Updated(old, new):
+                    patches.extend(updated(old, new, key, lists))
+        return patches
 
     def __len__(self) -> int:
         return len(self._native)
@@ -154,6 +167,12 @@ class ViewChange(Generic[T]):
         from .notebook import table_html  # noqa: PLC0415 (for notebooks alone)
 
         return table_html(self.delta)
+
+    def _key(self, what: str) -> list[str]:
+        layout = self._row.__tailrace__
+        if not layout.keyed:
+            raise PlanError(f"The {what} of view {self.name!r} need a key. {layout.without_key}")
+        return layout.key
 
     @cached_property
     def _native(self) -> ArrowTable:
@@ -226,7 +245,16 @@ class Together(_Held[T]):
 
 
 def _class_of(views: Step | NativeDatabase, name: str) -> type[Row]:
-    return row_class(name, views.view_schema(name), views.view_key(name))
+    return row_class(name, views.view_schema(name), views.view_key(name), views.view_lists(name))
+
+
+def held(
+    name: str, row: type[T], table: ArrowTable, version: int, *, is_snapshot: bool = False
+) -> ViewChange[T]:
+    """A change whose rows are known."""
+    made = _Held(name, row, table, version)
+    made.is_snapshot = is_snapshot
+    return made
 
 
 def _weighted_rows(delta: pa.Table, row: type[T]) -> list[tuple[T, int]]:
@@ -246,6 +274,6 @@ def _events(rows: list[tuple[T, int]], key: list[str]) -> Iterator[Event[T]]:
 def _by_key(rows: list[tuple[T, int]], key: list[str]) -> dict[tuple[Any, ...], tuple[list[T], list[T]]]:
     found: dict[tuple[Any, ...], tuple[list[T], list[T]]] = {}
     for row, weight in rows:
-        sides = found.setdefault(tuple(getattr(row, name) for name in key), ([], []))
+        sides = found.setdefault(tuple(identity(getattr(row, name)) for name in key), ([], []))
         sides[weight > 0].extend([row] * abs(weight))
     return found

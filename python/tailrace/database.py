@@ -214,7 +214,10 @@ class Database:
             if known is not None and number == known.number:
                 return known
             row = self._classes.get(number)
-            return self._known(name, row or row_class(name, native.view_schema(name), native.view_key(name)))
+            if row is None:
+                key, lists = native.view_key(name), native.view_lists(name)
+                row = row_class(name, native.view_schema(name), key, lists)
+            return self._known(name, row)
         except UnknownViewError:
             raise UnknownViewError(_unknown("View", "views", name, dict.fromkeys(native.views()))) from None
 
@@ -389,7 +392,7 @@ class Database:
         native = self.native
         if name not in native.tables():
             return None
-        row = row_class(name, native.table_schema(name), native.table_key(name))
+        row = row_class(name, native.table_schema(name), native.table_key(name) or None)
         self._tables[name] = (native.table(name), row)
         self._shapes[name] = _table_shape(native, name)
         return name

@@ -2,7 +2,7 @@
 
 Promises: a subscription hears of every step once and in order, or is told to begin anew with a snapshot; a step is heard of by all
 subscriptions together; hearing costs the writer an append, whatever the listener does with it; who listens to a view that a step did not
-change costs the step nothing.
+change, or to values of its parameters that the step did not touch, costs the step nothing.
 
 Why it holds: steps and snapshots go through one lock, so that a snapshot stands between two steps. Nobody waits while holding it.
 """
@@ -10,16 +10,18 @@ Why it holds: steps and snapshots go through one lock, so that a snapshot stands
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from ._tailrace import Step
     from .subscription import Subscription
 
 _KEPT_STEPS: Final = 1024
+Topic: TypeAlias = int | tuple[int, bytes]
+"""What a listener listens to: the number of a view, or that and the key of a value of its parameters."""
 NOW: Final = -1
 """Instead of a version: whatever it is."""
 
@@ -29,8 +31,10 @@ class Feed:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        # By the number of the view; None for those that listen to all.
-        self._listeners: dict[int | None, list[Subscription[Any]]] = {}
+        # By what they listen to; None for those that listen to all.
+        self._listeners: dict[Topic | None, list[Subscription[Any]]] = {}
+        # How many listen to values of a view's parameters.
+        self._valued: Counter[int] = Counter()
         self._blocking: list[Subscription[Any]] = []
         self._kept: deque[Step] = deque(maxlen=_KEPT_STEPS)
         self._recording = False
@@ -69,6 +73,8 @@ class Feed:
         if not self._recording:
             self._recording, self._version = True, version
         self._listeners.setdefault(subscription.view, []).append(subscription)
+        if isinstance(subscription.view, tuple):
+            self._valued[subscription.view[0]] += 1
         if subscription.blocks:
             self._blocking.append(subscription)
         since = version if since == NOW else since
@@ -85,6 +91,8 @@ class Feed:
             listeners = self._listeners.get(subscription.view, [])
             if subscription in listeners:
                 listeners.remove(subscription)
+                if isinstance(subscription.view, tuple):
+                    self._valued[subscription.view[0]] -= 1
             if not listeners:
                 self._listeners.pop(subscription.view, None)
             if subscription in self._blocking:
@@ -92,8 +100,9 @@ class Feed:
 
     def dropped(self, views: Collection[int]) -> None:
         """Views are gone: who listens to one gets what is left and ends."""
-        for view in views:
-            for subscription in tuple(self._listeners.get(view, ())):
+        for subscription in self._all():
+            view = subscription.view
+            if (view[0] if isinstance(view, tuple) else view) in views:
                 subscription.close()
 
     def close(self) -> None:
@@ -110,7 +119,11 @@ class Feed:
         concerned = list(listeners.get(None, ()))
         if len(listeners) > (None in listeners):
             for name in step.views:
-                concerned.extend(listeners.get(step.view_id(name), ()))
+                number = step.view_id(name)
+                concerned.extend(listeners.get(number, ()))
+                if number is not None and self._valued[number]:
+                    for key in step.touched(name):
+                        concerned.extend(listeners.get((number, key), ()))
         return concerned
 
     def _reaches(self, since: int) -> bool:

@@ -16,7 +16,7 @@ import functools
 import re
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -151,6 +151,21 @@ class Layout:
         }
 
     @cached_property
+    def keyed(self) -> bool:
+        """Whether the key tells all rows apart; without key columns there is then at most one row."""
+        return bool(self.key)
+
+    @property
+    def without_key(self) -> str:
+        """How to get a key, for errors."""
+        return f"Mark columns of {self.row.__name__} with tr.key(). Without one use `delta` or `rows`."
+
+    @cached_property
+    def lists(self) -> Mapping[tuple[str, ...], Sequence[str]]:
+        """For each list of rows, by the names that lead to it: the columns that tell its rows apart."""
+        return dict(_list_keys(self.columns, ()))
+
+    @cached_property
     def types(self) -> dict[str, DataType]:
         """The type of each column."""
         return {column.name: column.type for column in self.columns}
@@ -204,6 +219,17 @@ def replace(row: RowT, **changes: Any) -> RowT:
         if name not in layout.names:
             raise missing_column(name, type(row).__name__, layout.names)
     return type(row)(**{name: changes.get(name, getattr(row, name)) for name in layout.names})
+
+
+def _list_keys(columns: list[Column], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    for column in columns:
+        inner = column.type.item if column.type.kind == "list" and column.type.item else column.type
+        if inner.kind != "struct" or inner.row is None:
+            continue
+        below = (*path, column.name)
+        if inner is not column.type and inner.row.__tailrace__.key:
+            yield below, inner.row.__tailrace__.key
+        yield from _list_keys(inner.row.__tailrace__.columns, below)
 
 
 def _reader(found: DataType) -> Callable[[Any], Any] | None:

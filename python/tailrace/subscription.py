@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from .errors import ClosedError, UnknownViewError, UnsupportedError
-from .feed import NOW, Feed
+from .feed import NOW, Feed, Topic
 
 if TYPE_CHECKING:
     from ._tailrace import Step
@@ -35,14 +35,14 @@ class Source(Generic[C]):
         change: Callable[[Step], C | None],
         together: Callable[[C, C], C],
         version: Callable[[], int],
-        view: int | None = None,
+        view: Topic | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.change = change
         self.together = together
         self.version = version
         self.view = view
-        """The number of the one view that it is about."""
+        """The one view that it is about, by its number, or a value of its parameters."""
 
 
 class Subscription(Generic[C]):
@@ -74,8 +74,8 @@ class Subscription(Generic[C]):
             feed.join(self, source.version(), since)
 
     @property
-    def view(self) -> int | None:
-        """The number of the view that it is about; None for all."""
+    def view(self) -> Topic | None:
+        """The view that it is about, by its number, or a value of its parameters; None for all."""
         return self._source.view
 
     @property

@@ -14,10 +14,11 @@ from .datatype import DataType
 from .row import Column, Layout, Row
 
 Fields = Sequence[tuple[str, Type, bool]]
+Lists = Sequence[tuple[Sequence[str], Sequence[str]]]
 
 
-def row_class(name: str, fields: Fields, key: Sequence[str]) -> type[Row]:
-    """A row class with these columns.
+def row_class(name: str, fields: Fields, key: Sequence[str] | None, lists: Lists = ()) -> type[Row]:
+    """A row class with these columns. No columns are the key of a view of at most one row; None says that rows cannot be told apart.
 
     >>> row = row_class("point", [("x", Type.of("int64"), False)], ["x"])
     >>> row.__tailrace__.names
@@ -26,7 +27,7 @@ def row_class(name: str, fields: Fields, key: Sequence[str]) -> type[Row]:
     body = {"__repr__": _repr, "__eq__": _equal, "__hash__": _hash, "__init__": _init}
     made: type[Row] = type(name, (Row,), body)
     made.__init__ = _init  # type: ignore[method-assign,assignment]
-    made.__tailrace__ = KnownLayout(made, name, fields, key)
+    made.__tailrace__ = KnownLayout(made, name, fields, key, lists)
     return made
 
 
@@ -35,13 +36,25 @@ class KnownLayout(Layout):
 
     written = False
 
-    def __init__(self, row: type[Row], table: str, fields: Fields, key: Sequence[str]) -> None:
+    def __init__(
+        self, row: type[Row], table: str, fields: Fields, key: Sequence[str] | None, lists: Lists
+    ) -> None:
         super().__init__(row, table, {}, {})
         self.names = [name for name, _, _ in fields]
-        self.key = list(key)
+        self.key = list(key or ())
+        self.keyed = key is not None
+        self.lists = {tuple(path): names for path, names in lists}
         self.columns = [
-            Column(name, _data_type(native, nullable), name in key) for name, native, nullable in fields
+            Column(name, _data_type(native, nullable), name in self.key) for name, native, nullable in fields
         ]
+
+    @property
+    def without_key(self) -> str:
+        """How to get a key, for errors."""
+        return (
+            "None follows from its query: two of its rows may be equal in all columns. Select the primary keys of the tables that it "
+            "reads, or use GROUP BY or DISTINCT. Without one use `delta` or `rows`."
+        )
 
 
 def _data_type(native: Type, nullable: bool) -> DataType:

@@ -6,15 +6,17 @@ dropped, the handle says so, also if another view has its name by then.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._tailrace import ArrowTable, Step
 from ._tailrace import Database as NativeDatabase
 from .changes import Content, Together, ViewChange
-from .errors import UnsupportedError, VerificationError
+from .errors import PlanError, UnsupportedError, VerificationError
 from .feed import Feed
 from .kept import Kept, arrow_schema
+from .patches import Tree, plain_row
 from .row import Row
 from .subscription import Slow, Source, Subscription, subscribed
 from .verification import Verification, verified
@@ -31,10 +33,32 @@ class View(Kept[T]):
     def __init__(self, database: NativeDatabase, name: str, number: int, row: type[T], feed: Feed) -> None:
         self._database = database
         self._feed = feed
+        self._released: deque[tuple[object, ...]] = deque()
         self.name = name
         self.number = number
         """No other view of the database ever has it."""
         self.row = row
+
+    def tree(self) -> Tree:
+        """The rows of the view now as nested dictionaries and lists by key, to be kept up to date by the `patches` of its changes.
+
+        >>> _ = db.execute("CREATE TABLE auction (id BIGINT PRIMARY KEY, title TEXT)")
+        >>> _ = db.execute("INSERT INTO auction VALUES (7, 'lamp')")
+        >>> nested = db.create_view("nested", '''
+        ...     SELECT a.id, a.title, array(SELECT b.id, b.price FROM bid b WHERE b.auction = a.id ORDER BY b.id) AS bids
+        ...     FROM auction a''')
+        >>> tree = nested.tree()
+        >>> changes = db.update("bid", {"id": 1, "price": 15.0})
+        >>> changes["nested"].patches
+        [UpdatePatch(path=({'id': 7}, 'bids', {'id': 1}), values={'price': 15.0})]
+        >>> tree.apply(changes["nested"].patches)
+        >>> tree[7]["bids"][0]
+        {'id': 1, 'price': 15.0}
+        """
+        layout = self.row.__tailrace__
+        if not layout.keyed:
+            raise PlanError(f"The tree of view {self.name!r} needs a key. {layout.without_key}")
+        return Tree((plain_row(row) for row in self.rows()), layout.key)
 
     def subscribe(
         self,
@@ -75,10 +99,39 @@ class View(Kept[T]):
         return arrow_schema(self._database.view_schema(self.name))
 
     @property
-    def key(self) -> list[str]:
-        """The columns that `events` go by."""
+    def key(self) -> list[str] | None:
+        """The columns that `events` go by: those of the row class, or what follows from the keys of the tables.
+
+        None if no columns are known to tell the rows apart; an empty list if there is at most one row.
+
+        >>> _ = db.execute("CREATE VIEW best_bids AS SELECT auction, max(price) AS price FROM bid GROUP BY auction")
+        >>> db.view("best_bids").key
+        ['auction']
+        """
         self._check()
         return self._database.view_key(self.name)
+
+    @property
+    def params(self) -> list[str]:
+        """The names of the parameters, in the order of their first use in the text of the view."""
+        return [name for name, _, _ in self._database.view_parameters(self.name)]
+
+    def with_params(self, **values: object) -> View[Any]:
+        """The view of these values of the parameters that its text names `$name`: with snapshot, changes and subscriptions of its own.
+
+        All values share one dataflow. The view itself holds the rows of all values that are kept, with the parameters as columns `$name`.
+
+        >>> by_auction = db.create_view("by_auction", "SELECT id, price FROM bid WHERE auction = $auction")
+        >>> by_auction.with_params(auction=7).snapshot().num_rows
+        2
+        >>> dearer = db.create_view("dearer", "SELECT count(*) AS n FROM bid WHERE price > $least")
+        >>> [dearer.with_params(least=least).rows()[0].n for least in (10.0, 100.0, 1000.0)]
+        [2, 1, 0]
+        """
+        from .parameters import value_view  # noqa: PLC0415 (it is a view, too)
+
+        self._check()
+        return value_view(self, values, self._released)
 
     @property
     def version(self) -> int:
@@ -114,6 +167,10 @@ class View(Kept[T]):
         """How the view is kept up to date, one operator a line."""
         self._check()
         return self._database.explain(self.name)
+
+    def change_in(self, step: Step) -> ViewChange[T]:
+        """What a step changed in the view."""
+        return ViewChange(self.name, step, self.row)
 
     def _read(self, weighted: bool) -> ArrowTable:
         return self._database.snapshot(self.name, weighted, self.number)

@@ -77,9 +77,11 @@ impl Database {
     /// A database with the same tables, views and state that goes on by itself. What looks on (`inspect`) stays with the original.
     pub fn branch(&self) -> Result<Database, EngineError> {
         let mut tables = BTreeMap::new();
-        for (name, table) in &self.tables {
+        // What is asked of views belongs to those who ask, here or there.
+        for name in self.tables() {
+            let table = self.known_table(&name)?;
             let (rows, changes) = (self.trace_of(table.stream)?, Spine::new(Arc::clone(&table.layout)));
-            tables.insert(name.clone(), Fork { id: table.id, rows, changes });
+            tables.insert(name, Fork { id: table.id, rows, changes });
         }
         Ok(Database {
             circuit: self.circuit.fork()?,
@@ -102,15 +104,16 @@ impl Database {
             .as_ref()
             .ok_or_else(|| EngineError::Unsupported("this database is no branch of another one".into()))?;
         let mut found = BranchChanges { tables: Vec::new(), new_tables: Vec::new() };
-        for (name, table) in &self.tables {
-            match origin.tables.get(name).filter(|fork| fork.id == table.id) {
+        for name in self.tables() {
+            let table = self.known_table(&name)?;
+            match origin.tables.get(&name).filter(|fork| fork.id == table.id) {
                 Some(Fork { id, rows, changes }) => {
-                    let (name, at_fork) = (name.clone(), rows.clone());
+                    let at_fork = rows.clone();
                     let change = changes.snapshot().consolidate()?;
                     found.tables.push(ForkedTable { name, id: *id, at_fork, change });
                 }
                 None if self.trace_of(table.stream)?.is_empty() => {}
-                None => found.new_tables.push(name.clone()),
+                None => found.new_tables.push(name),
             }
         }
         found.tables.retain(|table| !table.change.is_empty());

@@ -20,13 +20,13 @@ impl Catalog for Names<'_> {
         if let Some(table) = lookup(self.tables, name) {
             let plan = Plan::table(&table.name, Arc::clone(&table.schema));
             let (key, defaults) = (table.key_names(), table.defaults.clone());
-            return Some(CatalogEntry { plan, key, defaults });
+            return Some(CatalogEntry { plan, key, defaults, parameters: Vec::new() });
         }
-        lookup(self.views, name).map(|view| CatalogEntry {
-            plan: view.plan.clone(),
-            key: Vec::new(),
-            defaults: HashMap::new(),
-        })
+        let view = lookup(self.views, name)?;
+        let fields = view.asked.iter().flat_map(|asked| asked.parameters.schema.fields());
+        let parameters = fields.map(|field| format!("${}", field.name())).collect();
+        let (key, defaults) = (Vec::new(), HashMap::new());
+        Some(CatalogEntry { plan: view.plan.clone(), key, defaults, parameters })
     }
 
     fn names(&self) -> Vec<String> {

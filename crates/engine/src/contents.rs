@@ -6,10 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
 use tailrace_circuit::{NodeId, StreamId, Value};
 use tailrace_sql::{Lowered, Plan};
-use tailrace_trace::{ChangeBatch, IndexedBatch, content_hash};
+use tailrace_trace::{ChangeBatch, content_hash};
 
 use crate::{Database, EngineError};
 
@@ -23,7 +22,7 @@ impl Database {
         let content = self.content(name)?;
         let view = self.known_view(name)?;
         let whole = self.trace_of(content)?.consolidate()?;
-        Ok(in_order_of(&whole, view.plan.schema()))
+        Ok(view.in_order(&whole.to_changes()))
     }
 
     /// The hash of a view's rows. It is a sum over them, so that from the first call on a step adds the hash of its change.
@@ -57,8 +56,7 @@ impl Database {
     pub(crate) fn current_rows(&self, name: &str) -> Result<ChangeBatch, EngineError> {
         let view = self.known_view(name)?;
         if let Some(content) = view.content {
-            let whole = self.trace_of(content)?.consolidate()?;
-            return Ok(in_order_of(&whole, view.plan.schema()));
+            return Ok(view.in_order(&self.trace_of(content)?.consolidate()?.to_changes()));
         }
         let rows = self.circuit.evaluate_integral(view.stream)?.into_changes()?;
         Ok(rows.with_schema(Arc::clone(view.plan.schema()))?)
@@ -109,13 +107,14 @@ impl Database {
     }
 
     /// The index of a view's rows, made and filled if it is asked for the first time.
-    fn content(&mut self, name: &str) -> Result<StreamId, EngineError> {
+    pub(crate) fn content(&mut self, name: &str) -> Result<StreamId, EngineError> {
         let view = self.known_view(name)?;
         if let Some(content) = view.content {
             return Ok(content);
         }
         let rows = view.stream;
-        let Lowered { stream, added } = self.lowering.materialise(&mut self.circuit, rows)?;
+        let (columns, key_len) = view.index();
+        let Lowered { stream, added } = self.lowering.index(&mut self.circuit, rows, columns, key_len)?;
         if let Err(error) = self.fill(&added, Some(stream)) {
             self.discard(&added);
             return Err(error);
@@ -125,12 +124,4 @@ impl Database {
         }
         Ok(stream)
     }
-}
-
-/// The rows of an index with their columns in the order of `schema`. The index holds all columns, cheap ones first.
-pub(crate) fn in_order_of(batch: &IndexedBatch, schema: &SchemaRef) -> ChangeBatch {
-    let order = tailrace_sql::row_index_order(schema);
-    let mut places = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(place, column)| places[*column] = place);
-    batch.to_changes().project(&places, Arc::clone(schema))
 }

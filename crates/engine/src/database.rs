@@ -10,12 +10,13 @@ use std::time::Duration;
 use arrow_schema::{Schema, SchemaRef};
 use tailrace_circuit::{Circuit, CircuitError, GraphError, GraphOptions, Interrupt, NodeId, StreamId};
 use tailrace_operators::TableSource;
-use tailrace_sql::{Lowering, NamedFunction, Plan, PlanKind, ScalarValue};
+use tailrace_sql::{ListKey, Lowering, NamedFunction, Plan, PlanKind, ScalarValue};
 use tailrace_trace::{Snapshot, normal_schema};
 
 use crate::EngineError;
 use crate::branch::Origin;
 use crate::conform::WEIGHT;
+use crate::parameters::Asked;
 use crate::table::{Table, kept_layout};
 use crate::view::{View, ViewShapes};
 
@@ -126,7 +127,9 @@ impl Database {
 
     /// The names of all tables.
     pub fn tables(&self) -> Vec<String> {
-        self.tables.keys().cloned().collect()
+        let values: BTreeSet<&str> =
+            self.views.values().filter_map(|view| view.asked.as_ref()?.table()).collect();
+        self.tables.keys().filter(|name| !values.contains(name.as_str())).cloned().collect()
     }
 
     /// Removes a table that no view reads.
@@ -152,8 +155,18 @@ impl Database {
         if views.is_empty() { Ok(()) } else { Err(EngineError::InUse { name: table.to_owned(), views }) }
     }
 
-    /// Creates a view and fills it from the current tables.
+    /// Creates a view and fills it from the current tables. A key that is not given is inferred.
     pub fn create_view(&mut self, name: &str, plan: Plan, key: Vec<String>) -> Result<(), EngineError> {
+        self.add_view(name, plan, key, None)
+    }
+
+    pub(crate) fn add_view(
+        &mut self,
+        name: &str,
+        plan: Plan,
+        key: Vec<String>,
+        asked: Option<Asked>,
+    ) -> Result<(), EngineError> {
         if self.views.contains_key(name) || self.tables.contains_key(name) {
             let kind = if self.views.contains_key(name) { "view" } else { "table" };
             return Err(EngineError::Exists { name: name.to_owned(), kind, detail: String::new() });
@@ -179,8 +192,11 @@ impl Database {
                 other => other,
             });
         }
+        let fixed = asked.as_ref().map_or(0, Asked::len);
+        let key = if key.is_empty() { self.key_of(&plan, fixed) } else { Some(key) };
+        let lists = tailrace_sql::list_keys(&plan, &|table| self.key_columns(table));
         let id = self.defined();
-        self.show(name, View { id, plan, key, stream, content, hash: None });
+        self.show(name, View { id, plan, key, lists, stream, content, hash: None, asked });
         Ok(())
     }
 
@@ -200,7 +216,10 @@ impl Database {
         if self.tables.values().all(|table| table.stream != view.stream) {
             self.discard(&[view.stream.node()]);
         }
-        Ok(())
+        match view.asked.as_ref().and_then(Asked::table) {
+            Some(table) => self.drop_table(table),
+            None => Ok(()),
+        }
     }
 
     /// Lets texts call a function by a name, in any letters. One of that name is replaced; views keep the one that they were made with.
@@ -232,9 +251,26 @@ impl Database {
         }
     }
 
-    /// The key columns of a view.
-    pub fn view_key(&self, name: &str) -> Result<Vec<String>, EngineError> {
+    /// The columns that tell the rows of a view apart: none of them if there is at most one row, None if they are not known.
+    pub fn view_key(&self, name: &str) -> Result<Option<Vec<String>>, EngineError> {
         Ok(self.known_view(name)?.key.clone())
+    }
+
+    /// The keys of the lists in the rows of a view.
+    pub fn view_lists(&self, name: &str) -> Result<Vec<ListKey>, EngineError> {
+        Ok(self.known_view(name)?.lists.clone())
+    }
+
+    fn key_columns(&self, table: &str) -> Vec<usize> {
+        self.tables.get(table).map(|table| table.key.clone()).unwrap_or_default()
+    }
+
+    /// The key of a plan, as far as it follows from the keys of the tables: its first columns, and what tells rows apart where these have one value.
+    fn key_of(&self, plan: &Plan, fixed: usize) -> Option<Vec<String>> {
+        let fixed: Vec<usize> = (0..fixed).collect();
+        let key = tailrace_sql::key_of(plan, &|table| self.key_columns(table), &fixed)?;
+        let name = |column: usize| plan.schema().field(column).name().clone();
+        Some(fixed.into_iter().chain(key).map(name).collect())
     }
 
     /// The tree of a view's operators with the cost of a change.

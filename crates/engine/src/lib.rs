@@ -15,6 +15,7 @@ mod database;
 mod error;
 mod fold;
 mod operation;
+mod parameters;
 mod statement;
 mod step;
 mod steps;

@@ -6,9 +6,10 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 use tailrace_sql::{
-    ConflictPlans, Plan, PlannedQuery, ScalarValue, Script, SqlError, SqlStatement, TableSpec, type_name,
+    ConflictPlans, Plan, PlannedQuery, PlannedView, ScalarValue, Script, SqlError, SqlStatement, TableSpec,
+    type_name,
 };
-use tailrace_trace::ChangeBatch;
+use tailrace_trace::{ChangeBatch, external_schema};
 
 use crate::answer::answer;
 use crate::catalog::Names;
@@ -79,13 +80,13 @@ impl Database {
 
     /// Creates a view from a SELECT.
     pub fn create_view_sql(&mut self, name: &str, sql: &str) -> Result<(), EngineError> {
-        let plan = Script::parse(sql)?.plan_view(&self.names())?;
-        self.create_view(name, plan, Vec::new())
+        let view = Script::parse(sql)?.plan_view(&self.names())?;
+        self.create_planned(name, view)
     }
 
     /// The tree of operators of a SELECT, or of the view of that name, with the cost of a change.
     pub fn explain_sql(&self, sql: &str) -> Result<String, EngineError> {
-        Ok(Script::parse(sql)?.plan_view(&self.names())?.explain())
+        Ok(Script::parse(sql)?.plan_view(&self.names())?.plan.explain())
     }
 
     pub(crate) fn names(&self) -> Names<'_> {
@@ -96,8 +97,8 @@ impl Database {
         match statement {
             SqlStatement::Select(query) => Ok(StatementOutcome::Rows(self.select(&query)?)),
             SqlStatement::CreateTable(spec) => self.make_table(spec),
-            SqlStatement::CreateView { name, query, if_not_exists, or_replace } => {
-                self.make_view(&name, &query, if_not_exists, or_replace)
+            SqlStatement::CreateView { name, view, if_not_exists, or_replace } => {
+                self.make_view(&name, view, if_not_exists, or_replace)
             }
             SqlStatement::DropTable { names, if_exists, cascade } => {
                 if cascade {
@@ -170,7 +171,7 @@ impl Database {
     fn make_view(
         &mut self,
         name: &str,
-        query: &PlannedQuery,
+        view: PlannedView,
         if_not_exists: bool,
         or_replace: bool,
     ) -> Result<StatementOutcome, EngineError> {
@@ -178,19 +179,18 @@ impl Database {
         if exists && if_not_exists {
             return Ok(StatementOutcome::Defined(format!("view {name}")));
         }
-        let plan = query.shown()?;
         if exists && or_replace {
-            self.replace_view(name, plan)?
+            self.replace_view(name, view)?
         } else {
-            self.create_view(name, plan, Vec::new())?
+            self.create_planned(name, view)?
         }
         Ok(StatementOutcome::Defined(format!("view {name}")))
     }
 
     /// The new view is made before the old one goes: what both use is kept, and if the new one fails the old one stays.
-    fn replace_view(&mut self, name: &str, plan: Plan) -> Result<(), EngineError> {
+    fn replace_view(&mut self, name: &str, view: PlannedView) -> Result<(), EngineError> {
         let pending = format!("{name} (new)");
-        self.create_view(&pending, plan, Vec::new())?;
+        self.create_planned(&pending, view)?;
         self.drop_view(name)?;
         if let Some(view) = self.hide(&pending) {
             self.show(name, view);
@@ -265,7 +265,7 @@ impl Database {
     fn describe(&self, name: &str) -> Result<StatementOutcome, EngineError> {
         let (schema, key) = match (self.tables.get(name), self.views.get(name)) {
             (Some(table), _) => (Arc::clone(&table.schema), table.key_names()),
-            (None, Some(view)) => (Arc::clone(view.plan.schema()), view.key.clone()),
+            (None, Some(view)) => (Arc::clone(view.plan.schema()), view.key.clone().unwrap_or_default()),
             (None, None) => {
                 return Err(SqlError::new(format!(
                     "'{name}' is not found. Existing: {}",

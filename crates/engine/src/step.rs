@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tailrace_trace::{ChangeBatch, TraceError};
 
+use crate::parameters::{ByValue, by_value, without};
 use crate::view::{ViewShape, ViewShapes};
 
 /// The changes of all views in one atomic step.
@@ -19,12 +20,18 @@ pub struct StepChanges {
 struct Change {
     raw: ChangeBatch,
     consolidated: OnceLock<ChangeBatch>,
+    /// How many of its first columns are parameters of the view.
+    parameters: usize,
+    by_value: OnceLock<ByValue>,
 }
 
 impl StepChanges {
     pub(crate) fn new(version: u64, shapes: Arc<ViewShapes>, views: Vec<(String, ChangeBatch)>) -> Self {
-        let change = |(name, raw)| (name, Change { raw, consolidated: OnceLock::new() });
-        Self { version, views: views.into_iter().map(change).collect(), shapes }
+        let change = |(name, raw): (String, ChangeBatch)| {
+            let parameters = shapes.get(&name).map_or(0, |shape| shape.parameters);
+            (name, Change { raw, consolidated: OnceLock::new(), parameters, by_value: OnceLock::new() })
+        };
+        Self { version, views: views.into_iter().map(change).collect(), shapes: Arc::clone(&shapes) }
     }
 
     /// The version of the database after the step.
@@ -48,6 +55,21 @@ impl StepChanges {
         self.views.get(view).map(Change::get).transpose()
     }
 
+    /// The values of a view's parameters whose rows changed, by their keys.
+    pub fn touched(&self, view: &str) -> Result<Vec<&[u8]>, TraceError> {
+        match self.views.get(view) {
+            Some(change) => Ok(change.by_value()?.keys().map(Vec::as_slice).collect()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The consolidated change of the rows of one value, by its key, without the parameters; None if it did not change.
+    pub fn get_of(&self, view: &str, key: &[u8]) -> Result<Option<ChangeBatch>, TraceError> {
+        let Some(change) = self.views.get(view) else { return Ok(None) };
+        let Some(rows) = change.by_value()?.get(key) else { return Ok(None) };
+        Ok(Some(without(&change.get()?.take(rows)?, change.parameters)))
+    }
+
     /// What a view looked like at the step, changed or not.
     pub fn shape(&self, view: &str) -> Option<&ViewShape> {
         self.shapes.get(view)
@@ -66,5 +88,13 @@ impl Change {
         }
         let consolidated = self.raw.consolidate()?;
         Ok(self.consolidated.get_or_init(|| consolidated))
+    }
+
+    fn by_value(&self) -> Result<&ByValue, TraceError> {
+        if let Some(done) = self.by_value.get() {
+            return Ok(done);
+        }
+        let divided = by_value(self.get()?, self.parameters)?;
+        Ok(self.by_value.get_or_init(|| divided))
     }
 }

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use arrow_array::builder::{Float64Builder, StringBuilder, UInt32Builder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, SchemaRef};
+use datafusion_common::ScalarValue;
 use pyo3::prelude::*;
 use tailrace_engine::sql::{NamedFunction, UserFunction};
 use tailrace_engine::trace::{TraceError, normal_concat, normal_schema, normal_type};
@@ -204,8 +205,58 @@ impl Database {
         describe(py, &schema)
     }
 
-    fn view_key(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+    fn view_key(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<String>>> {
         self.with(py, |engine| engine.view_key(name))
+    }
+
+    fn view_parameters(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(String, Py<Type>, bool)>> {
+        let schema = self.with(py, |engine| engine.view_parameters(name))?;
+        describe(py, &schema)
+    }
+
+    fn view_columns(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(String, Py<Type>, bool)>> {
+        let schema = self.with(py, |engine| engine.view_columns(name))?;
+        describe(py, &schema)
+    }
+
+    fn ask(
+        &self,
+        py: Python<'_>,
+        view: &str,
+        values: Vec<Bound<'_, PyAny>>,
+        released: Vec<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<Option<Step>> {
+        let schema = self.with(py, |engine| engine.view_parameters(view))?;
+        let values = typed(&schema, &values)?;
+        let released = released.iter().map(|values| typed(&schema, values)).collect::<PyResult<Vec<_>>>()?;
+        Ok(self.with(py, |engine| engine.ask(view, &values, &released))?.map(Step))
+    }
+
+    fn parameter_key(&self, py: Python<'_>, view: &str, values: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<u8>> {
+        let schema = self.with(py, |engine| engine.view_parameters(view))?;
+        let values = typed(&schema, &values)?;
+        self.with(py, |engine| engine.parameter_key(view, &values))
+    }
+
+    #[pyo3(signature = (view, values, weighted = false))]
+    fn snapshot_of(
+        &self,
+        py: Python<'_>,
+        view: &str,
+        values: Vec<Bound<'_, PyAny>>,
+        weighted: bool,
+    ) -> PyResult<ArrowTable> {
+        let schema = self.with(py, |engine| engine.view_parameters(view))?;
+        let values = typed(&schema, &values)?;
+        self.with(py, |engine| {
+            let rows = engine.snapshot_of(view, &values)?;
+            if weighted { ArrowTable::with_weights(&rows) } else { ArrowTable::of_rows(view, &rows) }
+        })
+    }
+
+    fn view_lists(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(Vec<String>, Vec<String>)>> {
+        let lists = self.with(py, |engine| engine.view_lists(name))?;
+        Ok(lists.into_iter().map(|list| (list.path, list.key)).collect())
     }
 
     fn apply(&self, py: Python<'_>, operations: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Step> {
@@ -294,6 +345,12 @@ impl Database {
         py.detach(|| drop(engine));
         Ok(())
     }
+}
+
+/// Values of parameters, in their types.
+fn typed(schema: &SchemaRef, values: &[Bound<'_, PyAny>]) -> PyResult<Vec<ScalarValue>> {
+    let one = |(field, value): (&FieldRef, &Bound<'_, PyAny>)| scalar(value, Some(field.data_type()));
+    schema.fields().iter().zip(values).map(one).collect()
 }
 
 /// Notes that the thread has left the engine, also after a panic.

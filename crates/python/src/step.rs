@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_schema::Schema;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use tailrace_engine::trace::ChangeBatch;
 use tailrace_engine::{StepChanges, ViewShape};
 
@@ -50,8 +52,13 @@ impl Step {
         describe(py, &self.shape(py, view)?.schema)
     }
 
-    fn view_key(&self, py: Python<'_>, view: &str) -> PyResult<Vec<String>> {
+    fn view_key(&self, py: Python<'_>, view: &str) -> PyResult<Option<Vec<String>>> {
         Ok(self.shape(py, view)?.key.clone())
+    }
+
+    fn view_lists(&self, py: Python<'_>, view: &str) -> PyResult<Vec<(Vec<String>, Vec<String>)>> {
+        let lists = self.shape(py, view)?.lists.iter();
+        Ok(lists.map(|list| (list.path.clone(), list.key.clone())).collect())
     }
 
     fn delta(&self, py: Python<'_>, view: &str) -> PyResult<ArrowTable> {
@@ -59,6 +66,20 @@ impl Step {
         enter(py, || match self.0.get(view)? {
             Some(changes) => ArrowTable::with_weights(changes),
             None => ArrowTable::with_weights(&ChangeBatch::empty(schema)),
+        })
+    }
+
+    fn touched<'py>(&self, py: Python<'py>, view: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let keys = enter(py, || Ok(self.0.touched(view)?))?;
+        Ok(keys.into_iter().map(|key| PyBytes::new(py, key)).collect())
+    }
+
+    fn delta_of(&self, py: Python<'_>, view: &str, key: &[u8]) -> PyResult<ArrowTable> {
+        let shape = self.shape(py, view)?;
+        let columns = Schema::new(shape.schema.fields()[shape.parameters..].to_vec());
+        enter(py, || match self.0.get_of(view, key)? {
+            Some(changes) => ArrowTable::with_weights(&changes),
+            None => ArrowTable::with_weights(&ChangeBatch::empty(Arc::new(columns))),
         })
     }
 

@@ -78,6 +78,17 @@ impl Lowering {
         self.build(circuit, &HashMap::new(), |builder| Ok(builder.arrange_rows(stream)?.0))
     }
 
+    /// An index of some columns of a stream, the first `key_len` of which are its key.
+    pub fn index(
+        &mut self,
+        circuit: &mut Circuit,
+        stream: StreamId,
+        columns: Vec<usize>,
+        key_len: usize,
+    ) -> Result<Lowered, PlanError> {
+        self.build(circuit, &HashMap::new(), |builder| builder.arrange(stream, columns, key_len))
+    }
+
     /// Forgets streams whose nodes are gone.
     pub fn forget(&mut self, removed: &[NodeId]) {
         self.memo.streams.retain(|_, stream| !removed.contains(&stream.node()));

@@ -24,6 +24,7 @@ use std::sync::{Arc, LazyLock};
 use datafusion_expr::{ScalarUDF, Volatility};
 
 use crate::PlanError;
+use crate::or_empty::or_empty;
 
 pub(crate) use cast::{cast_call, is_cast};
 pub use kinds::type_name;
@@ -54,6 +55,7 @@ const ALIASES: &[(&str, &str)] = &[
 static FUNCTIONS: LazyLock<BTreeMap<String, Arc<ScalarUDF>>> = LazyLock::new(|| {
     let all = datafusion_functions::all_default_functions().into_iter();
     let all = all.chain(datafusion_functions_nested::all_default_nested_functions());
+    let all = all.chain([or_empty()]);
     let mut functions = BTreeMap::new();
     for function in all {
         for alias in function.aliases() {

@@ -41,6 +41,8 @@ pub struct CatalogEntry {
     pub key: Vec<String>,
     /// The defaults of its columns, by name, for INSERT.
     pub defaults: HashMap<String, ScalarValue>,
+    /// The parameters without whose values it cannot be read.
+    pub parameters: Vec<String>,
 }
 
 /// A relation as DataFusion's planner sees it.
@@ -80,6 +82,14 @@ impl ContextProvider for Provider<'_> {
             None
         };
         match entry {
+            Some(CatalogEntry { parameters, .. }) if !parameters.is_empty() => {
+                let reason = format!(
+                    "view '{table}' cannot be read by a query: its rows belong to values of its parameters ({}). Write its query with a parameter of its own",
+                    parameters.join(", ")
+                );
+                let error = PlanError::Refused { name: table.to_owned(), reason };
+                Err(DataFusionError::External(Box::new(error)))
+            }
             Some(CatalogEntry { plan, defaults, .. }) => {
                 let defaults = defaults
                     .into_iter()

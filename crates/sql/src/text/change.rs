@@ -297,7 +297,7 @@ fn assigned(assignment: &Assignment) -> Result<Vec<(Ident, Expr)>> {
 
 /// Old and new columns of the touched rows, the new ones in the types of the table.
 pub(crate) fn pairs(target: &Target, query: Query, planner: &Planner<'_>) -> Result<Plan> {
-    let logical = planner.bound(&query)?;
+    let logical = planner.filled(&query)?;
     let typed = typed(logical, target, target.schema().fields().len())?;
     planner.translate(planner.optimize(typed)?)?.shown().map_err(external)
 }

@@ -22,14 +22,14 @@ pub(crate) fn create_view(view: &CreateView, catalog: &dyn Catalog) -> DataFusio
     if !matches!(view.options, CreateTableOptions::None) {
         return Err(refused("options of a view are not supported"));
     }
-    let mut query = planner.query(&view.query)?;
+    let mut planned = planner.view(&view.query)?;
     let names: Vec<String> = view.columns.iter().map(|column| ident(&column.name)).collect();
     if !names.is_empty() {
-        query = query.renamed(&names).map_err(external)?;
+        planned = planned.renamed(&names).map_err(external)?;
     }
     Ok(SqlStatement::CreateView {
         name: name_of(&view.name)?,
-        query,
+        view: planned,
         if_not_exists: view.if_not_exists,
         or_replace: view.or_replace,
     })

@@ -18,9 +18,10 @@ use tailrace_operators::Scalar;
 use super::binder::Binder;
 use super::catalog::{Catalog, Provider};
 use super::error::SqlError;
+use super::parameters::{Parameters, PlannedView, refuse_named};
 use super::parse::Preparer;
 use super::translate::Translator;
-use super::{apply, guards, meaning, rules, set_operations};
+use super::{apply, array_subquery, guards, meaning, pinned, rules, set_operations};
 use crate::constants::check_plan;
 use crate::{Plan, PlanError, PlanKind};
 
@@ -97,24 +98,42 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Plans a query.
     pub(crate) fn query(&self, query: &Query) -> Result<PlannedQuery> {
-        self.translate(self.optimize(self.bound(query)?)?)
+        self.translate(self.optimize(self.filled(query)?)?)
     }
 
     /// DataFusion's plan of a query, with parameters filled in.
-    pub(crate) fn bound(&self, query: &Query) -> Result<LogicalPlan> {
-        let provider = Provider::new(self.catalog, rules::options());
-        self.fill_in(Binder::new(&provider).bind(query)?)
+    pub(crate) fn filled(&self, query: &Query) -> Result<LogicalPlan> {
+        self.fill_in(self.bound(query)?)
+    }
+
+    /// Plans a query that is kept up to date, with its parameters.
+    pub(crate) fn view(&self, query: &Query) -> Result<PlannedView> {
+        let logical = self.bound(query)?;
+        let Some(parameters) = Parameters::of(&logical)? else {
+            let plan = self.translate(self.optimize(self.fill_in(logical)?)?)?.shown().map_err(external)?;
+            return Ok(PlannedView { plan, parameters: None });
+        };
+        let optimized = self.optimize(self.fill_in(parameters.as_outer(logical)?)?)?;
+        let plan = parameters.translate(&optimized).map_err(external)?;
+        Ok(PlannedView { plan, parameters: Some(parameters) })
     }
 
     /// DataFusion's plan of a statement, with parameters filled in.
     pub(crate) fn statement(&self, mut statement: Statement) -> Result<LogicalPlan> {
+        array_subquery::rewrite(&mut statement, self.catalog)?;
         let _ = VisitMut::visit(&mut statement, &mut Preparer);
         let options = rules::options();
         let parser_options = ParserOptions::from(&options.sql_parser);
         let provider = Provider::new(self.catalog, options);
-        let logical =
-            SqlToRel::new_with_options(&provider, parser_options).sql_statement_to_plan(statement)?;
-        self.fill_in(logical)
+        self.fill_in(SqlToRel::new_with_options(&provider, parser_options).sql_statement_to_plan(statement)?)
+    }
+
+    /// The logical plan of a query, with its parameters left open.
+    fn bound(&self, query: &Query) -> Result<LogicalPlan> {
+        let mut query = query.clone();
+        array_subquery::rewrite(&mut query, self.catalog)?;
+        let provider = Provider::new(self.catalog, rules::options());
+        Binder::new(&provider).bind(&query)
     }
 
     /// Coerces types, removes subqueries and pushes filters down.
@@ -127,7 +146,7 @@ impl Planner<'_> {
         }
         check_plan(&analyzed)?;
         let frozen = self.purpose == Purpose::Once;
-        let simplified = rules::simplify(guards::protect(analyzed)?, &options, frozen)?;
+        let simplified = rules::simplify(pinned::pin(guards::protect(analyzed)?)?, &options, frozen)?;
         rules::shape(apply::resolve(simplified)?, &options, frozen)
     }
 
@@ -140,6 +159,7 @@ impl Planner<'_> {
     }
 
     fn fill_in(&self, logical: LogicalPlan) -> Result<LogicalPlan> {
+        refuse_named(&logical)?;
         let known = logical.get_parameter_names()?;
         if known.is_empty() && self.params.is_empty() {
             return Ok(logical);

@@ -71,7 +71,12 @@ pub(crate) struct Overlay<'a> {
 
 impl<'a> Overlay<'a> {
     pub(crate) fn new(below: &'a dyn Catalog, name: &str, rows: ChangeBatch) -> Self {
-        let entry = CatalogEntry { plan: Plan::constant(rows), key: Vec::new(), defaults: HashMap::new() };
+        let entry = CatalogEntry {
+            plan: Plan::constant(rows),
+            key: Vec::new(),
+            defaults: HashMap::new(),
+            parameters: Vec::new(),
+        };
         Self { below, name: name.to_owned(), entry }
     }
 }

@@ -11,6 +11,7 @@ use super::catalog::Catalog;
 use super::conflict::ConflictPlans;
 use super::create::{create_table, create_view};
 use super::error::SqlError;
+use super::parameters::PlannedView;
 use super::parse::{Parsed, parse};
 use super::planner::{PlannedQuery, Planner, Purpose, external, on_large_stack};
 use super::{aggregates, alter, change, conflict, macros, returning, windows};
@@ -54,7 +55,7 @@ pub enum SqlStatement {
     CreateTable(TableSpec),
     CreateView {
         name: String,
-        query: PlannedQuery,
+        view: PlannedView,
         if_not_exists: bool,
         or_replace: bool,
     },
@@ -216,14 +217,13 @@ impl Script {
     }
 
     /// Plans the only statement, a query, to be kept up to date.
-    pub fn plan_view(&self, catalog: &(dyn Catalog + Sync)) -> Result<Plan, SqlError> {
+    pub fn plan_view(&self, catalog: &(dyn Catalog + Sync)) -> Result<PlannedView, SqlError> {
         on_large_stack(|| {
             let [Statement::Query(query)] = &self.statements[..] else {
                 return Err(SqlError::new("a view is made of one SELECT"));
             };
             let planner = Planner { catalog, params: &[], purpose: Purpose::View };
-            let planned = planner.query(query).and_then(|query| query.shown().map_err(external));
-            planned.map_err(|error| SqlError::from_datafusion(error, &self.text))
+            planner.view(query).map_err(|error| SqlError::from_datafusion(error, &self.text))
         })
     }
 }

@@ -169,6 +169,11 @@ impl Translator {
 }
 
 impl Domain {
+    /// Outer columns and the plan of their values, which has them in this order.
+    pub(crate) fn new(columns: Vec<Column>, values: Plan) -> Self {
+        Self { columns, values }
+    }
+
     fn position(&self, column: &Column) -> Result<usize, PlanError> {
         let place = self.columns.iter().position(|known| known == column);
         place.ok_or_else(|| PlanError::UnknownColumn {

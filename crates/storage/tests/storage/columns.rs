@@ -148,7 +148,7 @@ fn column(data_type: &DataType, rows: usize, random: &mut Rng, null: bool) -> Ar
         UInt8 => of!(UInt8Type, |r| r.next() as u8),
         UInt16 => of!(UInt16Type, |r| r.next() as u16),
         UInt32 => of!(UInt32Type, |r| r.next() as u32),
-        UInt64 => of!(UInt64Type, |r| r.next() as u64),
+        UInt64 => of!(UInt64Type, |r| r.next()),
         Float16 => of!(Float16Type, |r| half(r.next() as i8)),
         Float32 => of!(Float32Type, |r| r.next() as f32),
         Float64 => of!(Float64Type, |r| r.next() as f64),
@@ -181,7 +181,7 @@ fn column(data_type: &DataType, rows: usize, random: &mut Rng, null: bool) -> Ar
         FixedSizeBinary(width) => {
             let bytes: Vec<u8> = (0..rows * *width as usize).map(|_| random.next() as u8).collect();
             let nulls = nulls(rows, random);
-            Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, bytes.into(), nulls, rows).expect("fits"))
+            Arc::new(FixedSizeBinaryArray::try_new_with_len(*width, bytes.into(), nulls, rows).unwrap())
         }
         List(field) => {
             let (offsets, total) = offsets(rows, random);

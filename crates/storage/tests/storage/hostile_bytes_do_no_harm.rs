@@ -60,9 +60,12 @@ fn first_page(bytes: &[u8]) -> (std::ops::Range<usize>, usize) {
     (FRAME..end, place(end).unwrap())
 }
 
+/// The bytes of a sample, its first page, and the place of that page's checksum.
+type Prepared = (Vec<u8>, std::ops::Range<usize>, usize);
+
 /// A sample with its first page, which takes a while to find.
-fn prepared(compression: Compression) -> &'static (Vec<u8>, std::ops::Range<usize>, usize) {
-    static PREPARED: [OnceLock<(Vec<u8>, std::ops::Range<usize>, usize)>; 2] = [const { OnceLock::new() }; 2];
+fn prepared(compression: Compression) -> &'static Prepared {
+    static PREPARED: [OnceLock<Prepared>; 2] = [const { OnceLock::new() }; 2];
     PREPARED[usize::from(compression == Compression::Lz4)].get_or_init(|| {
         let (backend, file) = sample(compression);
         let bytes = backend.content(&file).unwrap();

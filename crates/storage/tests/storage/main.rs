@@ -1,4 +1,5 @@
 //! Tests of storage; each file holds one claim, which is its name.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod backends_behave_alike;
 mod blocks_are_not_copied;

@@ -80,7 +80,7 @@ fn definitions_come_and_go() {
         "CREATE TABLE copy AS SELECT * FROM (VALUES (1, 'a')) AS v(n, s); CREATE TABLE two (a INT, b INT, c TEXT, PRIMARY KEY (a, b))",
     );
     assert_eq!(select(&mut db, "SELECT * FROM copy"), ["1|a"]);
-    assert_eq!(select(&mut db, "DESCRIBE two"), ["a|Int32|no|yes", "b|Int32|no|yes", "c|Utf8|yes|no"]);
+    assert_eq!(select(&mut db, "DESCRIBE two"), ["a|INTEGER|no|yes", "b|INTEGER|no|yes", "c|VARCHAR|yes|no"]);
     assert!(select(&mut db, "EXPLAIN SELECT count(*) AS n FROM two")[0].contains("aggregate"));
 }
 

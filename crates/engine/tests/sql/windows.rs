@@ -253,10 +253,7 @@ fn what_cannot_be_kept_is_refused() {
     refused("SELECT sum(v) OVER (ORDER BY 1 RANGE 1 PRECEDING) FROM s", "one ORDER BY term");
     refused("SELECT ntile(0) OVER (ORDER BY id) FROM s", "at least 1");
     refused("SELECT nth_value(v, 0) OVER (ORDER BY id) FROM s", "counts from 1");
-    refused(
-        "SELECT rank() FILTER (WHERE id > 1) OVER (ORDER BY id) FROM s",
-        "FILTER clause can only be used with aggregate",
-    );
+    refused("SELECT rank() FILTER (WHERE id > 1) OVER (ORDER BY id) FROM s", "FILTER is for aggregates");
     refused("SELECT count(*) OVER (ORDER BY t RANGE INTERVAL '-1 second' PRECEDING) FROM s", "negative");
 }
 

@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema, DFSchemaRef, ScalarValue};
 use datafusion_expr::logical_plan::{
     Distinct, DistinctOn, EmptyRelation, Extension, FetchType, Filter, Limit, Projection, SkipType, Sort,
     TableScan, Union, Values,
 };
+use datafusion_expr::type_coercion::binary::type_union_resolution;
 use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Expr, LogicalPlan, SortExpr};
+use datafusion_expr::{Expr, LogicalPlan, SortExpr, cast};
 use tailrace_operators::{OrderBy, Scalar, TopKSpec};
 use tailrace_trace::{ChangeBatch, normal_array};
 
@@ -242,7 +243,7 @@ impl Translator {
     /// `l - max(l - r, 0)` is the lesser of two weights, `max(l - r, 0)` what is left of the first.
     fn set_operation(&self, operation: &SetOperation, names: &DFSchema) -> Result<Relation, PlanError> {
         let inputs = self.aligned(&[&operation.left, &operation.right])?;
-        let (left, right) = (inputs[0].plan().clone(), inputs[1].plan().clone());
+        let (left, right) = same_types(inputs[0].plan(), inputs[1].plan())?;
         let once = matches!(operation.kind, SetKind::Except | SetKind::Intersect);
         let (left, right) = if once { (left.distinct(), right.distinct()) } else { (left, right) };
         let rest = left.minus(&right)?.positive();
@@ -265,6 +266,35 @@ impl Translator {
         let align = |rows: Relation| self.attached(rows, &needed)?.in_outer_order(&needed)?.compacted();
         inputs.into_iter().map(align).collect()
     }
+}
+
+/// Both plans with columns of the same types. An expression may get its type after the sides of a set operation were compared, as a CASE does.
+fn same_types(left: &Plan, right: &Plan) -> Result<(Plan, Plan), PlanError> {
+    let types = |plan: &Plan| -> Vec<DataType> {
+        plan.schema().fields().iter().map(|field| field.data_type().clone()).collect()
+    };
+    let (mine, theirs) = (types(left), types(right));
+    if mine == theirs {
+        return Ok((left.clone(), right.clone()));
+    }
+    let common = |(mine, theirs): (&DataType, &DataType)| {
+        let both = if mine == theirs {
+            Some(mine.clone())
+        } else {
+            type_union_resolution(&[mine.clone(), theirs.clone()])
+        };
+        both.ok_or_else(|| PlanError::Invalid(format!("a set operation of columns of {mine} and {theirs}")))
+    };
+    let common = mine.iter().zip(&theirs).map(common).collect::<Result<Vec<_>, _>>()?;
+    let cast_all = |plan: &Plan| {
+        let columns = plan.schema().fields().iter().zip(&common).map(|(field, to)| {
+            let column = Expr::Column(Column::from_name(field.name()));
+            let same = field.data_type() == to;
+            (field.name().clone(), if same { column } else { cast(column, to.clone()) })
+        });
+        plan.project(&columns.collect::<Vec<_>>())
+    };
+    Ok((cast_all(left)?, cast_all(right)?))
 }
 
 /// The outer columns that expressions read.

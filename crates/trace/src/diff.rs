@@ -5,6 +5,8 @@
 //! decimals, an integer of Arrow that the algebra does not know) and `Exact` (the exact float sum in its canonical bytes). With the total absolute weight of a trace below 2^63 (the spine sees to it)
 //! and values below 2^63 (`Sum`) or 2^128 (`Wide`), no addition here can overflow.
 
+use std::ops::Range;
+
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, i256};
 use tailrace_algebra::{ExactSum, Monoid};
 
@@ -124,6 +126,20 @@ impl DiffColumn {
             Self::Sum(values) => values.len() * 16,
             Self::Wide(values) => values.len() * 32,
             Self::Exact(values) => values.ends.len() * 8 + values.bytes.len(),
+        }
+    }
+
+    /// The rows of a range; exact sums are copied, the others shared.
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::Weight(values) => Self::Weight(values.slice(rows.start, rows.len())),
+            Self::Sum(values) => Self::Sum(values.slice(rows.start, rows.len())),
+            Self::Wide(values) => Self::Wide(values.slice(rows.start, rows.len())),
+            Self::Exact(values) => {
+                let mut out = ExactColumn::default();
+                rows.for_each(|row| out.push_bytes(values.get(row)));
+                Self::Exact(out)
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! What can go wrong with batches and traces. Every message names the columns or types on both sides.
 
 use arrow_schema::{ArrowError, DataType};
+use tailrace_storage::FileError;
 use thiserror::Error;
+
+use crate::DiffKind;
 
 /// An error of the trace crate.
 #[derive(Debug, Error)]
@@ -67,7 +70,34 @@ pub enum TraceError {
         /// The type.
         data_type: String,
     },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    File(#[from] Box<FileError>),
+    /// A file holds batches of another trace.
+    #[error("{file} holds other columns: expected {expected}, found {found}")]
+    OtherLayout {
+        /// The file.
+        file: String,
+        /// What the trace has.
+        expected: String,
+        /// What the file has.
+        found: String,
+    },
+    /// A diff column of a file does not hold diffs.
+    #[error("a column of {found} in a file does not hold diffs of kind {kind:?}")]
+    DiffBytes {
+        /// The kind that was expected.
+        kind: DiffKind,
+        /// The type of the column.
+        found: DataType,
+    },
     /// An Arrow kernel failed.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
+}
+
+impl From<FileError> for TraceError {
+    fn from(error: FileError) -> Self {
+        Self::File(Box::new(error))
+    }
 }

@@ -3,6 +3,7 @@
 //! It is what traces keep. There is no separate key array and no run table: a key's rows are found by galloping over the leading column
 //! (`locate.rs`), so a row of two integers costs 24 bytes: two values and a weight.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, new_empty_array};
@@ -15,7 +16,7 @@ use crate::locate::{ascends, run_starts};
 use crate::{ChangeBatch, DiffColumn, Layout, RowComparator, TraceError};
 
 /// How a snapshot hands out a batch, and all readers get theirs from a snapshot: the place to open when batches also lie in files.
-/// `docs/design.md`, section 11, has the plan and why this is no trait.
+/// `docs/design.md`, section 11, has what is missing and why this is no trait.
 pub type BatchRef = Arc<IndexedBatch>;
 
 /// A sorted, consolidated, immutable batch.
@@ -149,6 +150,13 @@ impl IndexedBatch {
     /// The key columns at the given rows.
     pub fn keys_at(&self, rows: &UInt32Array) -> Result<Vec<ArrayRef>, TraceError> {
         self.key().iter().map(|column| Ok(take(column, rows, None)?)).collect()
+    }
+
+    /// The rows of a range, as a batch over the same buffers.
+    pub fn slice(&self, rows: Range<usize>) -> Result<Self, TraceError> {
+        let columns = self.columns.iter().map(|column| column.slice(rows.start, rows.len())).collect();
+        let diffs = self.diffs.iter().map(|diffs| diffs.slice(rows.clone())).collect();
+        Self::from_sorted(&self.layout, columns, diffs)
     }
 
     /// All rows as a change batch, columns in the layout's order.

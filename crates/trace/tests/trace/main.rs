@@ -10,6 +10,7 @@ mod random;
 mod choosing_looks_at_sizes_alone;
 mod consolidating_equals_the_reference;
 mod content_hashes_add_up;
+mod files_hold_batches;
 mod locating_finds_what_a_scan_finds;
 mod lookups_add_up_all_batches;
 mod merging_equals_consolidating_both;

@@ -6,10 +6,10 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 use tailrace_sql::{
-    ConflictPlans, Plan, PlannedQuery, PlannedView, ScalarValue, Script, SqlError, SqlStatement, TableSpec,
+    ConflictPlans, PlannedQuery, PlannedView, ScalarValue, Script, SqlError, SqlStatement, TableSpec,
     type_name,
 };
-use tailrace_trace::{ChangeBatch, external_schema};
+use tailrace_trace::ChangeBatch;
 
 use crate::answer::answer;
 use crate::catalog::Names;

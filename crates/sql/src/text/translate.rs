@@ -377,9 +377,8 @@ fn is_sorted(plan: &LogicalPlan) -> bool {
 /// Names for hidden columns behind the shown ones.
 fn with_keys(names: &DFSchema, keys: usize) -> Result<DFSchema, PlanError> {
     let shown = names.iter().map(|(qualifier, field)| (qualifier.cloned(), Arc::clone(field)));
-    let hidden = (0..keys).map(|key| {
-        (None, Arc::new(Field::new(format!("__order_{key}"), arrow_schema::DataType::Null, true)))
-    });
+    let hidden =
+        (0..keys).map(|key| (None, Arc::new(Field::new(format!("__order_{key}"), DataType::Null, true))));
     Ok(DFSchema::new_with_metadata(shown.chain(hidden).collect(), Default::default())?)
 }
 
